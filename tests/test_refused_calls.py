@@ -1,5 +1,5 @@
-"""Calls that Python refuses, as they spell out a keyword that a function of the project does not take: what would come
-after one is not judged. Whatever may take it after all ends nothing.
+"""Calls that Python refuses, as they spell out a keyword that a function of the project does not take, and options that
+no parser defines: what would come after one is not judged, and a note says so. Whatever may take it ends nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MADE_BY = """class Made:
 
 
 """
-FINDING = "GCL824"
+FINDING, NOTE = "GCL824", "GCL002"
 
 
 def codes(capfd: pytest.CaptureFixture[str], folder: Path, text: str) -> list[str]:
@@ -75,7 +75,7 @@ def codes(capfd: pytest.CaptureFixture[str], folder: Path, text: str) -> list[st
     ],
 )
 def test_what_takes_the_keyword_ends_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path, text: str) -> None:
-    assert FINDING in codes(capfd, tmp_path, text)
+    assert FINDING in (told := codes(capfd, tmp_path, text)) and NOTE not in told
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,44 @@ def test_what_takes_the_keyword_ends_nothing(capfd: pytest.CaptureFixture[str], 
 def test_a_keyword_that_nothing_takes_ends_the_program(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, text: str
 ) -> None:
-    assert FINDING not in codes(capfd, tmp_path, text)
+    assert codes(capfd, tmp_path, text) == [NOTE]
     done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
     assert "TypeError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ("Made.alone()", "`alone` does not get `width`: this raises TypeError"),
+        ("Made().alone(3, 4)", "`alone` takes 1 by place and gets 2: this raises TypeError"),
+        ("Made.of_its(depth=3)", "`of_its` takes no `depth`: this raises TypeError"),
+    ],
+)
+def test_the_note_says_why(capfd: pytest.CaptureFixture[str], tmp_path: Path, call: str, why: str) -> None:
+    (tmp_path / "train.py").write_text(HEAD + MADE_BY + f"made = {call}" + AFTER)
+    main(["check", "--no-cache", "--output-format", "concise", str(tmp_path)])
+    assert why in capfd.readouterr()[0]
+
+
+OPTIONS = (
+    HEAD
+    + """import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.1)
+parser.add_argument("--clip", type=float, default=100.0)
+args = parser.parse_args()
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum)
+"""
+)
+
+
+def test_an_option_that_no_parser_defines_ends_the_program(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(OPTIONS + "model(torch.ones(2, 4)).mean().backward()\noptimizer.step()\n")
+    main(["check", "--no-cache", "--output-format", "concise", str(tmp_path)])
+    out, _ = capfd.readouterr()
+    assert "no parser of the program has an option `momentum`: this raises AttributeError" in out
+    assert "GCL719" not in out
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert "AttributeError: 'Namespace' object has no attribute 'momentum'" in done.stderr

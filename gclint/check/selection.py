@@ -38,16 +38,17 @@ OWN_RULES = (
     OwnRule(
         "GCL002",
         "program-judged-in-part",
-        "A program that is not judged to its end: it is too long, or imports what the project does not have.\n\n"
+        "A program that is not judged to its end: it is too long, imports what the project does not have, or calls a "
+        "function of the project with arguments that it does not take.\n\n"
         "A note, not a defect: the exit status stays 0. gclint follows a program for 300,000 expressions, calls "
         "into the project's own functions included, so that no file can hold a check up; the bound does not depend "
         "on the machine; what it imports has 60,000 more. The programs of a project have 1,000,000 together, each "
         "30,000 at least and several times its share of what is left at most; of a program that several launches "
         "start, those after the first are left out once all are used up. What the program would have called after "
-        "it is still judged function by function, each with "
-        "arguments that nobody knows. An import of a module that a package of the project does not have, and that no "
-        "build file or .gitignore names, or of a name that no text of a module says, raises in every run: what would "
-        "run after it is not judged. To have more of it judged, start its parts from scripts of their own; to hear "
+        "it is still judged function by function, each with arguments that nobody knows. An import of a module that a "
+        "package of the project does not have, and that no build file or .gitignore names, or of a name that no text "
+        "of a module says, raises in every run, and so does a call that a function refuses: what would run after it "
+        "is not judged. To have more of it judged, start its parts from scripts of their own; to hear "
         'no more of it, write `# noqa: GCL002` on the line, or `ignore = ["GCL002"]` in the configuration.',
     ),
 )

@@ -22,13 +22,13 @@ from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site, nodes
 from ..rule import Question, Rule
-from ..run.bounds import import_raises, judged_in_part
+from ..run.bounds import import_raises, judged_in_part, raises_in_every_run
 from ..run.calls import Call
 from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.imports import ENDS_AT
 from ..run.interpreter import Frame, Interpreter
 from ..run.invocation import instantiate, is_filled, is_record
-from ..run.jumps import Jump
+from ..run.jumps import RAISES_AT, Jump
 from ..run.looking import Enough, LookingWalk
 from ..run.run import LEFT_OUT, SHOWN, Run
 from ..run.setters import leave_open
@@ -146,6 +146,8 @@ class Walker:
             made.cut = judged_in_part(module, it.stopped, steps)
         elif ENDS_AT in run.facts:
             made.cut = import_raises(*run.facts[ENDS_AT])
+        elif RAISES_AT in run.facts:
+            made.cut = raises_in_every_run(*run.facts[RAISES_AT])
         made.steps += min(steps, steps - it.steps) + it.aside
         made.leaves_out = made.leaves_out or LEFT_OUT in run.facts
         self._remember(made, it)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..ir.syntax import Site, dotted
+from ..ir.syntax import Site, dotted, nodes
 from ..run import changes, environment
 from ..run.calls import Call
-from ..run.closures import calls_in, enclosing_function
+from ..run.closures import enclosing_function
 from ..run.events import LibraryCall, Wrapped
-from ..run.guards import DISTRIBUTED, Guard, complement, either
+from ..run.guards import DISTRIBUTED, NEVER, Guard, complement, either
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
 from ..run.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of, union
@@ -139,14 +139,15 @@ def receive_objects(call: Call) -> Value:
 
 @framework.function("torch.distributed.is_initialized", "torch.distributed.is_torchelastic_launched")
 def is_initialized(call: Call) -> Value:
-    """True where the program has joined the others, of one that is seen to do so; else when started on more than one
-    process, but not yet where the function around is about to join them.
+    """True where the program has joined the others, of one that is seen to do so, or to come past where it would; else
+    when started on more than one process, but not yet where the function around is about to join them.
     """
     begun = call.run.of_type(LibraryCall)
     joined = [each.guard - call.run.assumed for each in begun if each.name == JOINING[0]]
-    if call.last == "is_initialized" and joined and not any(each.name.endswith(LEAVES) for each in begun):
-        yes = either(joined)
-        return Value([(yes, Const(True)), (complement(yes), Const(False))]) if yes else TRUE
+    if call.last == "is_initialized" and not any(each.name.endswith(LEAVES) for each in begun):
+        yes = either(joined) if joined else NEVER
+        if joined or any(map(_is_past_a_join, (*call.it.moment().stack, call.site))):
+            return Value([(yes, Const(True)), (complement(yes), Const(False))]) if yes else TRUE
     if call.last == "is_initialized" and _joins(call.site) and not any(each.name.startswith(JOIN) for each in begun):
         return FALSE
     return Value([(frozenset({(DISTRIBUTED, True)}), Const(True)), (frozenset({(DISTRIBUTED, False)}), Const(False))])
@@ -154,8 +155,20 @@ def is_initialized(call: Call) -> Value:
 
 def _joins(site: Site) -> bool:
     """Whether the function around a place joins the processes."""
-    called = calls_in(enclosing_function(site.module, site.node))
-    return any(dotted(each.func).rpartition(".")[2] == JOINING[0].rpartition(".")[2] for each in called)
+    return any(_joins_of(site))
+
+
+def _joins_of(site: Site) -> Iterator[ast.expr]:
+    """Where the function around a place has what joins the processes, be it called under another name."""
+    name = JOINING[0].rpartition(".")[2]
+    for each in nodes(enclosing_function(site.module, site.node)):
+        if isinstance(each, (ast.Attribute, ast.Name)) and dotted(each).rpartition(".")[2] == name:
+            yield each
+
+
+def _is_past_a_join(site: Site) -> bool:
+    """Whether the function around a place joins the processes above it, under a condition or not."""
+    return any(each.lineno < getattr(site.node, "lineno", 0) for each in _joins_of(site))
 
 
 @framework.function("torch.distributed.is_available")

@@ -407,6 +407,7 @@ def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None
     it.emit(ModuleCalled(it.moment(site=call.site), item, call))
     it.forwards.append(item)
     inner = Call(it, call.site, item.class_name, call.positional, call.keywords, call.open, call.places)
+    inner.spelled_out = call.spelled_out
     try:
         if forward is not None:
             result = it.call(forward, inner)

@@ -1,4 +1,4 @@
-"""A program whose walk reached its bound, or an import of what is not there: how far it is judged, told as a note.
+"""A program whose walk reached its bound, or an import or a call that raises: how far it is judged, told as a note.
 
 The bound is a number of expressions, not of seconds: the same program is judged as far on every machine. The programs
 of a project have one in common too, for those with the most of them.
@@ -70,6 +70,12 @@ def judged_in_part(entry: Module, stopped: tuple[Site, ...], bound: int) -> Find
 def import_raises(site: Site, name: str) -> Finding:
     """The note at the import of a name that is nowhere, which ends every run of a program."""
     message = f"there is no `{name}`: this import raises, and what runs after it is not judged (gclint rule {CODE})"
+    return Finding(CODE, NAME, message, _start(site), "fragile")
+
+
+def raises_in_every_run(site: Site, why: str) -> Finding:
+    """The note at what raises, and so ends every run of a program."""
+    message = f"{why}, and what runs after it is not judged (gclint rule {CODE})"
     return Finding(CODE, NAME, message, _start(site), "fragile")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ..ir.syntax import Site, dotted, parameters
+from ..ir.syntax import Site
 from .defaults import overridable
 from .elements import origins_of
 from .guards import ANY_PACKAGE, Guard, all_of
@@ -31,7 +31,8 @@ class Call:
     command, that gave them. `receiver` is the object of a method call, `method`
     where the method was read off it, `instance` the object that a constructor fills in when a class of the project
     inherits from a library's, `owner` the class of the project on which a class method of a library is called.
-    `uncalled` is a call that no code makes: a definition is walked for its own sake.
+    `uncalled` is a call that no code makes: a definition is walked for its own sake. It is `spelled_out` where the code
+    in its place makes it, and no library that is called there.
     """
 
     it: Interpreter
@@ -47,6 +48,7 @@ class Call:
     owner: Class | None = None
     foreign_mapping: bool = False
     uncalled: bool = False
+    spelled_out: bool = False
 
     @property
     def run(self) -> Run:
@@ -141,38 +143,6 @@ def given_to_its_class(call: Call) -> Object | None:
     if not isinstance(given, Object) or not isinstance(given.type, Class):
         return None
     return given if any(isinstance(base, External) and base.name == owner for base in given.type.ancestry()) else None
-
-
-OF_CLASSES = ("staticmethod", "classmethod")
-
-
-def is_refused(function: Function, call: Call) -> bool:
-    """Whether Python refuses a call: it spells out a keyword, or more, than the function takes, or leaves out what that
-    has no default for. Of a function with another decorator than those of classes it is not known what is called.
-    """
-    node, decorators = call.site.node, getattr(function.node, "decorator_list", [])
-    if not isinstance(node, ast.Call) or not all(dotted(each) in OF_CLASSES for each in decorators):
-        return False
-    return _gives_another(function, call, node) or _gives_another_number(function, call, node)
-
-
-def _gives_another(function: Function, call: Call, node: ast.Call) -> bool:
-    params = function.node.args
-    spelled = {each.arg for each in node.keywords} & call.keywords.keys()
-    return params.kwarg is None and not spelled <= {each.arg for each in (*params.args, *params.kwonlyargs)}
-
-
-def _gives_another_number(function: Function, call: Call, node: ast.Call) -> bool:
-    """Whether a call that spells out all that it gives, to the function itself, gives too little, or too much."""
-    stars = any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords)
-    itself = len(call.positional) == len(node.args) and call.keywords.keys() == {each.arg for each in node.keywords}
-    if stars or call.open or not itself:
-        return False
-    params, given = function.node.args, len(node.args) + (function.receiver is not None)
-    if given > len(params.posonlyargs) + len(params.args):
-        return params.vararg is None
-    left = [each for each, _ in parameters(params)][given:]
-    return any(each.arg not in call.keywords and each.arg not in function.defaults for each in left)
 
 
 def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:

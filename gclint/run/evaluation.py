@@ -268,7 +268,7 @@ def _call(it: Interpreter, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return names.super_value(it, node)
     function = it.evaluate(node.func)
-    call = Call(it, it.site(node), names.external_name(function) or dotted(node.func))
+    call = Call(it, it.site(node), names.external_name(function) or dotted(node.func), spelled_out=True)
     for argument in arguments(node):
         _argument(it, call, argument)
     return it.call(function, call)

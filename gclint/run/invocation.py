@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import calls, containers, elements, loops, names
+from . import calls, containers, elements, loops, names, refusals
 from .calls import Call
 from .defaults import IS_DEFAULT, unsure
 from .events import LibraryCall
 from .guards import NEVER, Guard
-from .jumps import RAISE, RETURN, leave, taken
+from .jumps import RETURN, taken
 from .parts_of_guards import found
 from .setters import forget_what_it_sets
 from .values import (
@@ -124,8 +124,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     """Walk a function of the project with these arguments; returns what it returns."""
     from .interpreter import Frame
 
-    if calls.is_refused(function, call):
-        leave(it, RAISE, of(External("builtins.TypeError")))
+    if refusals.ends(function, call):
         return NOTHING
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
     it.entered[function.node_id] += 1
@@ -251,7 +250,7 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
     if initialiser is not None:
         bound = Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in initialiser)
         given = Call(it, call.site, owner.name, call.positional, call.keywords, call.open, call.places)
-        given.uncalled = call.uncalled
+        given.uncalled, given.spelled_out = call.uncalled, call.spelled_out
         invoke(it, bound, given)
     elif is_record(owner):
         _fill_record(it, made, owner, call)

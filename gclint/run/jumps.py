@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from .catching import catches
 from .guards import MOST_CONDITIONS, NEVER, Guard, conj, either, narrowed, tacit, widened, without
-from .values import NOTHING, Value
+from .values import NOTHING, External, Value, of
 
 if TYPE_CHECKING:
+    from ..ir.syntax import Site
     from .interpreter import Interpreter
 
 RETURN, RAISE, BREAK, CONTINUE = "return", "raise", "break", "continue"
 ENDINGS = "endings"
 """The fact that has the guards under which the process ends: the program raises what nothing catches."""
+RAISES_AT = "raises at"
+"""The fact that something raises in every run, which ends the program: where, and why."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,14 @@ def leave(it: Interpreter, kind: str, raised: Value = NOTHING, unsaid: bool = Fa
             it.run.facts.setdefault(ENDINGS, []).append(it.guard)
         it.jumps.append(Jump(kind, it.guard, len(it.frames), raised, unsaid))
         it.guard = NEVER
+
+
+def raises(it: Interpreter, site: Site, error: str, why: str) -> None:
+    """What stands in a place raises one of Python's errors; where it ends the program, that and why is kept."""
+    raised = of(External(f"builtins.{error}"))
+    if it.guard <= it.run.assumed and not is_caught(it, raised):
+        it.run.facts.setdefault(RAISES_AT, (site, f"{why}: this raises {error}"))
+    leave(it, RAISE, raised)
 
 
 def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = True) -> None:

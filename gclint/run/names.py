@@ -12,7 +12,7 @@ from .elements import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
 from .guards import NEVER, compatible, complement, either
-from .jumps import RAISE, leave
+from .jumps import raises
 from .pages import place_of
 from .values import (
     BY_TEXT,
@@ -221,7 +221,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
         return of(Method(item, name, it.site(node)))
     it.risks += 1
     if _is_undefined_option(it, item, name):
-        leave(it, RAISE, of(External("builtins.AttributeError")))
+        raises(it, it.site(node), "AttributeError", f"no parser of the program has an option `{name}`")
         return NOTHING
     return _asked_for(it, item, name, node) or of(it.child(item, name, it.site(node)))
 
