@@ -37,6 +37,9 @@ def any_arguments(function):
 MAKE = "def make(width=3):\n    return nn.Linear(3, 2)\n\n\n"
 CLASS = "class Net(nn.Linear):\n    def __init__(self, width=3):\n        super().__init__(3, 2)\n\n\n"
 MADE_BY = """class Made:
+    def __init__(self):
+        self.width = 3
+
     @staticmethod
     def alone(width):
         return nn.Linear(3, 2)
@@ -104,6 +107,7 @@ def test_a_keyword_that_nothing_takes_ends_the_program(
     [
         ("Made.alone()", "`alone` does not get `width`: this raises TypeError"),
         ("Made().alone(3, 4)", "`alone` takes 1 by place and gets 2: this raises TypeError"),
+        ("Made(4)", "`Made` takes 0 by place and gets 1: this raises TypeError"),
         ("Made.of_its(depth=3)", "`of_its` takes no `depth`: this raises TypeError"),
     ],
 )

@@ -32,7 +32,8 @@ def _refusal(function: Function, call: Call) -> str:
     known = call.spelled_out and all(dotted(each) in OF_CLASSES for each in decorators)
     if not known or not isinstance(node, ast.Call):
         return ""
-    name = f"`{getattr(function.node, 'name', '<lambda>')}`"
+    own = getattr(function.node, "name", "<lambda>")
+    name = f"`{function.owner.name if own == '__init__' and function.owner is not None else own}`"
     params = function.node.args
     taken = {each.arg for each in (*params.args, *params.kwonlyargs)}
     others = [each.arg for each in node.keywords if each.arg in call.keywords and each.arg not in taken]
