@@ -10,6 +10,8 @@ from gclint.launch.shell_words import Part, Word, tokens
 WITH_DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
 NAMED = re.compile(r"\$\{?(\w+)\}?")
 WHOLE_ARRAY = re.compile(r"\$(?:\{(\w+)\[[@*]\]\}|\{?([@*])\}?)")
+APART = re.compile(r"(?:\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\S)+")
+"""The words of a value: what a command in it gives is not known, and so is not divided."""
 MAX_DEPTH = 4
 Values = Mapping[str, str]
 
@@ -22,7 +24,7 @@ def expanded(word: Word, values: Values, arrays: Mapping[str, Sequence[str]]) ->
         if array:
             return list(arrays.get(array[1] or array[2], [only.text]))
         value = _value(only.text, values)
-        return value.split() if not only.quoted and value != only.text else [value]
+        return APART.findall(value) if not only.quoted and value != only.text else [value]
     return ["".join(part_text(part, values) for part in word.parts)]
 
 

@@ -108,3 +108,9 @@ def test_a_changed_inner_script_is_read_again(tmp_path: Path) -> None:
     files = {"outer.sh": "bash inner.sh\n"}
     assert started(tmp_path, **files, **{"inner.sh": "torchrun --nproc_per_node=2 train.py\n"})[0].world_size == 2
     assert started(tmp_path, **files, **{"inner.sh": "torchrun --nproc_per_node=16 train.py\n"})[0].world_size == 16
+
+
+def test_what_a_command_gives_is_one_word_where_a_variable_has_it(tmp_path: Path) -> None:
+    text = "FROM=$(readlink -f $(dirname $0)/x.pt)\nMORE='--a 1'\ntorchrun train.py --resume $FROM $MORE `date +%s`\n"
+    (launch,) = started(tmp_path, **{"run.sh": text})
+    assert launch.arguments == ("--resume", "$(readlink -f $(dirname $0)/x.pt)", "--a", "1", "`date +%s`")
