@@ -235,7 +235,7 @@ def has_attribute(call: Call) -> Value:
             if defined or (tells and call.it.library.has_method(item, name)):
                 parts.append(const(True).under(guard))
                 continue
-            wrapped = is_wrapped(item) if name == INNER else None
+            wrapped = is_wrapped(call.it, item) if name == INNER else None
             if wrapped is not None:
                 parts.append(wrapped.under(guard))
                 continue

@@ -18,6 +18,7 @@ from ..run.values import (
     NONE,
     NOTHING,
     TRUE,
+    Alternative,
     Class,
     Const,
     ModuleRef,
@@ -342,7 +343,7 @@ def as_dict(call: Call) -> Value:
     item = call.get("", 0).only()
     if isinstance(item, Object):
         item.escaped = item.escaped or call.last == "vars"  # what is put into that dict is an attribute
-        made.entries = item.attributes if call.last == "vars" else dict(item.attributes)
+        made.entries = item.attributes if call.last == "vars" else _copied(call, item.attributes)
         made.sites.update(item.sites)
         made.state[ATTRIBUTES_OF] = of(item) if call.last == "vars" else NOTHING
         made.open = not isinstance(item.type, Class)
@@ -350,6 +351,19 @@ def as_dict(call: Call) -> Value:
             made.open = item.open
             made.state[containers.OF_OPTIONS] = TRUE
     return of(made)
+
+
+def _copied(call: Call, attributes: dict[str, Value], depth: int = 3) -> dict[str, Value]:
+    """The attributes of a record, of which those that are records are dicts too (dataclasses.py, `_asdict_inner`)."""
+
+    def inner(item: Alternative) -> Alternative:
+        if not isinstance(item, Object) or not isinstance(item.type, Class) or item.kind != "instance" or not depth:
+            return item
+        made = call.make("dict", "builtins.dict")
+        made.entries, made.sites = _copied(call, item.attributes, depth - 1), dict(item.sites)
+        return made
+
+    return {name: Value((guard, inner(item)) for guard, item in value) for name, value in attributes.items()}
 
 
 @framework.function("builtins.globals")

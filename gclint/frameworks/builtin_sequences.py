@@ -33,6 +33,7 @@ from ..run.values import (
     release_of,
     union,
 )
+from .copies import shallow_copy
 from .registry import Framework
 
 framework = Framework("builtin.sequences")
@@ -331,6 +332,9 @@ def new_list(call: Call) -> Value:
             made_of = _kept(call, item)
         elif isinstance(item, Object) and call.last in _ORDERING:
             made_of = call.it.derived(call.site, [of(item)])
+        elif isinstance(item, Object) and item.kind == "list" and call.last != "iter":
+            made_of = shallow_copy(call, item)  # of an iterator whose elements nobody counts
+            made_of.state["listed"] = TRUE
         if isinstance(made_of, Object):
             _keep_unordered(call, item, made_of)
         if isinstance(made_of, Object) and made_of is not item and call.last in ("iter", "reversed"):

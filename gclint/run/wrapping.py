@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from . import names
 from .events import WrappingMistaken
-from .guards import DEEPSPEED, DISTRIBUTED, FSDP, Guard, conj
+from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard, conj
 from .jumps import is_caught, leave_under
-from .values import TRUE, Alternative, Class, Const, External, Object, Value, of
+from .values import FALSE, TRUE, Alternative, Class, Const, External, Object, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -95,10 +95,10 @@ def where_unwrapped(it: Interpreter, item: Object, held: Guard) -> Guard | None:
     return conj(held, UNWRAPPED) if given_to == ACCELERATE else held if GIVEN_TO not in item.state else None
 
 
-def is_wrapped(item: Object) -> Value | None:
-    """Whether a model that a library was given is wrapped; None for any other."""
+def is_wrapped(it: Interpreter, item: Object) -> Value | None:
+    """Whether a model has `module`: one that a library was given where it is; None of other things."""
     if GIVEN_TO not in item.state:
-        return None
+        return FALSE if where_unwrapped(it, item, ALWAYS) is not None else None
     if item.known(GIVEN_TO).constant() != ACCELERATE:
         return TRUE
     launched = (DISTRIBUTED, DEEPSPEED, FSDP)

@@ -51,6 +51,7 @@ from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run, together, ways, weakest
 from gclint.run.values import NOTHING, Const, Object, Value, root
 
+from ..placement.gcl102_device_map_under_launcher import SPREAD
 from ..words import TRAINS, TURNS_ON
 
 SYMPTOM = "RuntimeError: Expected to mark a variable ready only once."
@@ -77,8 +78,14 @@ def reentrant_under_ddp(event: Backward | TrainerStarted, run: Run) -> Iterator[
     """Does a model train under DDP with reentrant checkpointing and without a static graph?"""
     for model, again in trained(event):
         for guard, (ddp, region) in ways(event.guard, model.known("ddp"), model.known("checkpointing")):
-            if isinstance(ddp, Object) and isinstance(region, Object):
+            if isinstance(ddp, Object) and isinstance(region, Object) and not (ddp.label and _is_spread(model, guard)):
                 yield from judge(run, model, ddp, region, guard, again)
+
+
+def _is_spread(model: Object, guard: Guard) -> bool:
+    """Whether a model lies on all devices: accelerate, and so Trainer, refuses to train it on several processes."""
+    held = model.known("device_map").possible(guard)
+    return bool(held) and all(isinstance(item, Const) and item.value in SPREAD for _, item in held)
 
 
 def trained(event: Backward | TrainerStarted) -> list[tuple[Object, list[Guard]]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gclint.ir.syntax import Site, dotted
-from gclint.run.closures import enclosing_function
+from gclint.run.closures import enclosing_function, free_names
 from gclint.run.events import AttributeSet, Iterated, LibraryCall, StateDictLoaded, StateDictSaved, StateFilled
 from gclint.run.guards import ALWAYS, NEVER, Guard, either
 from gclint.run.loops import ASKED, ITERATED
@@ -153,12 +153,16 @@ def is_told(schedule: Object, run: Run) -> bool:
 
 
 def _knows_start(schedule: Object, run: Run) -> bool:
-    """Whether a schedule's function is a method of something that holds the number at which a loop begins."""
+    """Whether a schedule's function reads the number at which a loop begins, or is a method of what holds that."""
     ranges = (over for ways in run.facts.get(ITERATED, {}).values() for over in ways.objects())
     starts = {part for over in ranges for part in sources(over.known("start"))}
-    functions = (part for _, part in schedule.attributes.get("lr_lambda", NOTHING) if isinstance(part, Function))
+    given = schedule.attributes.get("lr_lambda", NOTHING)
+    listed = [part for item in given.objects() for value in item.items or () for _, part in value]
+    functions = [part for part in (*(part for _, part in given), *listed) if isinstance(part, Function)]
     holders = (each.receiver for each in functions if isinstance(each.receiver, Object))
-    return any(starts & sources(held) for each in holders for held in each.attributes.values())
+    held = [value for each in holders for value in each.attributes.values()]
+    read = [each.scope.lookup(name) for each in functions for name in free_names(each.node)]
+    return any(starts & sources(value) for value in (*held, *filter(None, read)))
 
 
 def from_the_start(schedule: Object, run: Run) -> Guard:

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gclint.check.this_run import bits_of
 from gclint.finding import Finding, Fix
 from gclint.ir.layout import value_of
 from gclint.ir.syntax import Site
@@ -89,6 +90,8 @@ def trains_offloaded(event: Backward | TrainerStarted, run: Run) -> Iterator[Fin
         for held, trains, place, certain, words in _trained(event, model, run):
             if not certain and ((DISTRIBUTED, True) in held or "process_group" in run.facts):
                 continue
+            if not certain and any(bits_of(model, run)):
+                continue  # bitsandbytes lets no layer be offloaded unasked (transformers, quantizer_bnb_4bit.py)
             yield _finding(run, model, held, place, certain, words, trains == "adapters")
             break
 
