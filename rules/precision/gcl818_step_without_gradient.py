@@ -104,7 +104,7 @@ def _reaches(backward: Backward, models: list[Object], guard: Guard) -> bool:
     if not compatible(backward.guard, guard):
         return False
     known = backward.forwards or backward.cut_off
-    return not known or _is_foreign(backward, models) or any(each in models for each in trained(backward))
+    return not known or _is_foreign(backward, models) or any(root(each) in models for each in trained(backward))
 
 
 def _is_foreign(backward: Backward, models: list[Object]) -> bool:
@@ -121,7 +121,7 @@ def _is_cut_off(backward: Backward, models: list[Object]) -> bool:
 
 def _run_unrecorded(models: list[Object], run: Run) -> bool:
     """Whether models are called, and never where autograd records it."""
-    called = [each for each in run.of_type(Forward) if each.model in models]
+    called = [each for each in run.of_type(Forward) if root(each.model) in models]
     return bool(called) and all(each.moment.unrecorded() is not None for each in called)
 
 
