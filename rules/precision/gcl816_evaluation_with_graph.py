@@ -50,7 +50,7 @@ from gclint.run.parallel import inside
 from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.stepping import walked_alone
-from gclint.run.values import NOTHING, Class, Const, Object, sources
+from gclint.run.values import NOTHING, Class, Const, Object, of, sources
 
 from ..evaluations import callers, from_outside, is_in_mode, only_tested, records_nothing, untrained
 from ..words import BACKWARD, STEP
@@ -67,6 +67,8 @@ RECORDS_ALL = Version("0.4.0")
 """The first release in which a volatile input changes nothing (the notes of torch 0.4.0)."""
 MODULES = ("module", "modules", "layer", "model", "part", "vision_model", "lightning_module", "unknown")
 TAKE_GRADIENTS = ("torch.func.", "functorch.", "torch.autograd.functional.")
+
+UNPICKLES = ("pickle.load", "dill.load", "cloudpickle.load", "joblib.load")
 
 rule = Rule(
     code="GCL816",
@@ -122,7 +124,16 @@ def _is_frozen(forward: Forward) -> bool:
     """Whether nothing of a model trains when it runs."""
     trains = forward.activation.known("trainable").possible(forward.guard) if forward.activation is not None else ()
     frozen = bool(trains) and all(item == Const("none") for _, item in trains)
-    return frozen or _is_frozen_in_parts(inside(forward.model))
+    return frozen or _is_frozen_in_parts(inside(forward.model)) or _is_unpickled(forward)
+
+
+def _is_unpickled(forward: Forward) -> bool:
+    """Whether a model stands in a pickle, as averages do, which have no gradients where they were made: so it has none
+    here, for all that is known.
+    """
+    assert forward.activation is not None
+    known = (forward.call.run.makers.get(item) for item in sources(of(inside(forward.model)))) if forward.call else ()
+    return any(each is not None and each.name.startswith(UNPICKLES) for each in known)
 
 
 def _is_frozen_in_parts(model: Object, depth: int = 3) -> bool:
