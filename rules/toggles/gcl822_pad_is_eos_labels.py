@@ -22,7 +22,8 @@ collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
 ```
 
 ## When it is fine
-A padding token of its own; labels of one's own; texts without an end-of-text token, which is why it is fragile.
+A padding token of its own; labels of one's own; texts without an end-of-text token: those that a program makes tokens
+of, and puts no end behind, and those of data that was made elsewhere, which is why it is fragile.
 
 ## Evidence
 transformers 5.23: of "a b </s>" the labels are [2, 3, -100], with a padding token of its own [2, 3, 1].
@@ -30,9 +31,11 @@ transformers 5.23: of "a b </s>" the labels are [2, 3, -100], with a padding tok
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding
+from gclint.ir.syntax import Module
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import AttributeSet, LibraryCall, RunEnded
 from gclint.run.guards import all_of
@@ -40,6 +43,10 @@ from gclint.run.run import Run
 from gclint.run.values import Object
 
 COLLATOR = "DataCollatorForLanguageModeling"
+
+CHATS = ("apply_chat_template", "chat_template")
+ENDS = ("</s>", "<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|end|>", "<eos>", "[EOS]", "<end_of_turn>")
+"""What ends a text of a well-known tokenizer."""
 
 rule = Rule(
     code="GCL822",
@@ -59,6 +66,9 @@ rule = Rule(
 @rule.on(RunEnded)
 def hides_the_end(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a collator that makes labels pad with the end of the text?"""
+    modules = list(run.modules_with("truncation"))
+    if any(map(_tokenizes, modules)) and not any(map(_ends_texts, dict.fromkeys((*modules, *run.modules_with("eos"))))):
+        return
     for made in run.of_type(LibraryCall):
         if not made.name.endswith(f".{COLLATOR}") or made.call is None:
             continue
@@ -80,6 +90,29 @@ def hides_the_end(event: RunEnded, run: Run) -> Iterator[Finding]:
                 related=[(padded.site, "the padding token is the end of the text")],
             )
             break
+
+
+def _tokenizes(module: Module) -> bool:
+    """Whether a module makes tokens of texts."""
+    calls = (each for each in module.parents if isinstance(each, ast.Call))
+    return any(each.arg == "truncation" for call in calls for each in call.keywords)
+
+
+def _ends_texts(module: Module) -> bool:
+    """Whether a module puts an end behind texts: by the token, by what says so of the tokenizer, or in a text."""
+    for node in module.parents:
+        outer = module.parents[node]
+        if isinstance(node, ast.keyword) and node.arg in ("add_eos_token", "tokenize"):
+            return True
+        if isinstance(node, ast.Attribute) and (node.attr in CHATS or node.attr.startswith("eos_token")):
+            told = isinstance(outer, (ast.Assign, ast.Compare, ast.If)) or (
+                isinstance(outer, ast.keyword) and (outer.arg or "").startswith(("eos_token", "pad_token"))
+            )
+            if not told:
+                return True
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and any(each in node.value for each in ENDS):
+            return True
+    return False
 
 
 def _padded_with_end(tokenizer: Object, run: Run) -> AttributeSet | None:
