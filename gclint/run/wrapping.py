@@ -40,7 +40,7 @@ OF_WRAPPERS = frozenset(
         *("will_sync_module_buffers",),
     )
 )
-"""What the wrappers have besides what every module has (`dir()` of both, torch 1.0 to 2.13)."""
+"""What the wrappers have besides what every module has (`dir()` of both, torch 2.13, and what older ones set)."""
 
 
 def reads(it: Interpreter, guard: Guard, item: Alternative, name: str, node: ast.expr) -> bool:
