@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gclint.run.run import Run
 from gclint.run.values import Object
 
@@ -17,6 +19,13 @@ OF_NOW = (
     *("tempfile.mk", "tempfile.NamedTemporaryFile", "tempfile.TemporaryDirectory"),
 )
 """What gives something else each time: to each process, in each run."""
+NOW_IN_A_SHELL = re.compile(r"(?:\$\(|`)\s*(?:date|uuidgen|mktemp)\b|\$\{?(?:RANDOM|SECONDS|SLURM_JOB_?ID)\b|\$\$")
+"""What gives each run something else where a script starts it."""
+
+
+def is_of_this_run(part: Object, run: Run) -> bool:
+    """Whether something is another one in each run: by a call, or by the shell that gives it to the program."""
+    return is_given_by(part, OF_NOW, run) or (part.kind == "option" and NOW_IN_A_SHELL.search(part.label) is not None)
 
 
 def is_given_by(part: Object, names: tuple[str, ...], run: Run) -> bool:

@@ -16,7 +16,7 @@ from gclint.run.parts_of_guards import everything, is_exact
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, External, Missing, Object, Value, sources
 
-from ..writes import FOLDER, OF_NOW, PRETRAINED, TENSORS, is_given_by
+from ..writes import FOLDER, PRETRAINED, TENSORS, is_of_this_run
 
 DEPTH = 4
 ORDERED = ("Gt", "GtE", "Lt", "LtE")
@@ -278,5 +278,5 @@ def _is_one(path: Value, file: Object, event: LibraryCall, run: Run) -> bool:
     constants = {_path(each).constant() for each in others} - {None}
     parts = sources(path.possible(event.guard))
     found = sources(file.attributes.get("path", NOTHING))
-    varies = any(part.each or part.origins or (part not in found and is_given_by(part, OF_NOW, run)) for part in parts)
+    varies = any(part.each or part.origins or (part not in found and is_of_this_run(part, run)) for part in parts)
     return len(constants) < 2 and not varies
