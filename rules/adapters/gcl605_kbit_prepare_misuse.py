@@ -36,11 +36,12 @@ from collections.abc import Iterator
 from gclint.finding import Finding
 from gclint.frameworks.peft import is_quantised
 from gclint.rule import Reproduction, Rule
-from gclint.run.events import LibraryCall
+from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.run import Run
 from gclint.run.values import Object
 
 SYMPTOM = "silent: all parameters become float32, checkpointing stays off"
+CONVERTED = "silent: all parameters become float32"
 QUANTISED = re.compile(r"gptq|awq|[_-]?\d-?bits?\b|bnb|int[48]|fp8|quant|hqq|aqlm|gguf|exl2|w\da\d", re.IGNORECASE)
 
 rule = Rule(
@@ -55,28 +56,33 @@ rule = Rule(
 )
 
 
-@rule.on(LibraryCall)
-def not_quantised(event: LibraryCall, run: Run) -> Iterator[Finding]:
+@rule.on(RunEnded)
+def not_quantised(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a model prepared that is certainly not quantised?"""
-    if event.call is None or event.call.last not in rule.words[0] or not event.name.startswith("peft."):
-        return
-    for guard, model in event.call.get("model", 0).possible(event.guard):
-        if isinstance(model, Object) and model.kind == "model" and _plain(model):
+    for prepared in run.of_type(LibraryCall):
+        call = prepared.call
+        if call is None or call.last not in rule.words[0] or not prepared.name.startswith("peft."):
+            continue
+        held = call.get("model", 0).possible(prepared.guard)
+        found = ((guard, item) for guard, item in held if isinstance(item, Object) and _is_plain(item))
+        for guard, model in found:
+            on = bool(model.known("checkpointing").objects())
             yield rule.finding(
                 run,
-                event.site,
-                "this model is not quantised: preparing it converts it to float32, and does not turn on checkpointing",
-                guard=event.guard | guard,
-                symptom=SYMPTOM,
+                prepared.site,
+                "this model is not quantised: preparing it converts it to float32"
+                + ("" if on else ", and does not turn on checkpointing"),
+                guard=prepared.guard | guard,
+                symptom=CONVERTED if on else SYMPTOM,
                 versions=("peft",),
                 related=[(model.site, "the model is made here")] if model.site is not None else [],
             )
-            return
+            break
 
 
-def _plain(model: Object) -> bool:
+def _is_plain(model: Object) -> bool:
     """Whether neither the call nor the name of the checkpoint says that the model is quantised."""
-    if is_quantised(model) is not False or model.known("unsloth"):
+    if model.kind != "model" or is_quantised(model) is not False or model.known("unsloth"):
         return False
     name = model.known("name").constant()
     if model.known("pretrained").constant() is False:
