@@ -44,8 +44,8 @@ from gclint.run.run import Run, together, ways
 from gclint.run.values import NOTHING, Const, Object, const
 
 from ..words import TRAINS
+from .gcl102_device_map_under_launcher import SPREAD
 
-AUTOMATIC = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = ("cpu", "disk")
 META = "RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected but got cuda:0"
 NO_GRADIENT = "silent: the offloaded parameters get no gradient and never change"
@@ -120,7 +120,7 @@ def placements(model: Object) -> Iterator[tuple[Guard, Site, bool, str]]:
             for inner, device in (pair for value in item.entries.values() for pair in value):
                 if isinstance(device, Const) and device.value in OFFLOADED and len(item.entries) > 1:
                     yield guard | inner, place, True, f"the device map puts layers on {device.value}"
-        elif isinstance(item, Const) and item.value in AUTOMATIC:
+        elif isinstance(item, Const) and item.value in SPREAD:
             yield from _automatic(model, guard, place, str(item.value))
 
 
