@@ -59,7 +59,7 @@ def going_on(part: str, handler: Callable[..., Any]) -> Callable[..., Any]:
             return handler(first, *others)
         except Exception as error:
             it = getattr(first, "it", first)
-            asked = others[-1] if others else getattr(first, "site", it.module.tree)
+            asked = others[-1] if others else it.module.tree if it is first else first.site
             site = asked if hasattr(asked, "location") else it.site(asked)
             it.run.failures[failure(part, error, site.location())] = None
             return None

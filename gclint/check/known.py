@@ -51,7 +51,7 @@ def _setting(it: Interpreter, item: Const, guard: Guard) -> str:
 
 def _said(it: Interpreter, item: Object, guard: Guard) -> Iterator[str]:
     kind = "module" if it.library.is_kind(item, "module") else item.kind
-    if kind not in ("module", *MADE_WITH) and not item.class_name.endswith("Sampler"):
+    if kind != "module" and kind not in MADE_WITH and not item.class_name.endswith("Sampler"):
         return
     if kind == "module":
         text = "; ".join([_name(item), *_of_module(it.run, item)])

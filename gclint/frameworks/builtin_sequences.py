@@ -19,6 +19,7 @@ from ..run.iterators import gone_over
 from ..run.jumps import leave_under
 from ..run.loops import GONE_THROUGH
 from ..run.pages import placed
+from ..run.release import Release
 from ..run.values import (
     NOTHING,
     TRUE,
@@ -26,7 +27,6 @@ from ..run.values import (
     Const,
     External,
     Object,
-    Release,
     Value,
     const,
     of,

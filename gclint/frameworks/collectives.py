@@ -31,7 +31,10 @@ GROUPS = {
     "all_to_all_single": 4,
 }
 """The functions of torch.distributed, each with the position of its `group`."""
-FUNCTIONAL = ("torch.distributed.", "torch.distributed.nn.", "torch.distributed.distributed_c10d.")
+FUNCTIONAL = (
+    *("torch.distributed.", "torch.distributed.nn.", "torch.distributed.nn.functional."),
+    "torch.distributed.distributed_c10d.",
+)
 FILES = ("save", "load", "async_save")
 TAKEN = ("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict")
 SHARED = ("wait_for_everyone", "gather", "reduce", "pad_across_processes")
@@ -92,7 +95,7 @@ def _is_for_all(event: LibraryCall) -> bool:
         return False
     if name in OF_KEEPERS.get(top, ()):
         return True
-    if name in GROUPS and f"{top}." in (*FUNCTIONAL, "torch.distributed.nn.functional."):
+    if name in GROUPS and f"{top}." in FUNCTIONAL:
         return _is_world(call.get("group", GROUPS[name]))
     if top == "torch.distributed.checkpoint" and name in FILES:
         return _is_world(call.get("process_group")) and call.get("no_dist").constant() is not True

@@ -109,19 +109,22 @@ def prepare_for_kbit(call: Call) -> Value:
             model.kind = "model"
             model.state.setdefault("unknown_origin", TRUE)
         with it.under(guard) as possible:
-            if not possible:
-                continue
-            set_state(it, model, "trainable", const("none"))
-            set_state(it, model, "kbit", of(it.new("kbit", call.name, "", call.site)))
-            if use.is_const(True) and is_quantised(model) is not False:
-                reentrant = union(
-                    TRUE.under(held) if item == Const(None) else reentrant_of(it, Value([(held, item)]))
-                    for held, item in kwargs
-                )
-                made = enable_checkpointing(it, model, reentrant, call.site, "kbit")
-                made.attributes["kwargs"] = kwargs
-                set_state(it, model, "input_grads", TRUE, FALSE)
+            if possible:
+                set_state(it, model, "trainable", const("none"))
+                set_state(it, model, "kbit", of(it.new("kbit", call.name, "", call.site)))
+                if use.is_const(True) and is_quantised(model) is not False:
+                    _checkpoint(call, model, kwargs)
     return call.get("model", 0)
+
+
+def _checkpoint(call: Call, model: Object, kwargs: Value) -> None:
+    it = call.it
+    reentrant = union(
+        TRUE.under(held) if item == Const(None) else reentrant_of(it, Value([(held, item)])) for held, item in kwargs
+    )
+    made = enable_checkpointing(it, model, reentrant, call.site, "kbit")
+    made.attributes["kwargs"] = kwargs
+    set_state(it, model, "input_grads", TRUE, FALSE)
 
 
 def is_quantised(model: Object) -> bool | None:

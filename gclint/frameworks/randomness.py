@@ -49,7 +49,6 @@ def draws(event: LibraryCall, generator: str) -> bool:
     if call is not None and call.receiver is not None and event.name.rpartition(".")[2] in DRAWN_IN_PLACE:
         return generator == "torch." and not call.gives("generator")
     own = call is not None and call.receiver is None and event.name.startswith(generator)
-    drawn = (
-        last in (*_TORCH_DRAWS, "randint_like") if generator == "torch." else last.islower() and last not in NO_DRAWS
-    )
+    in_torch = last in _TORCH_DRAWS or last == "randint_like"
+    drawn = in_torch if generator == "torch." else last.islower() and last not in NO_DRAWS
     return own and drawn and "." not in last and call is not None and not call.gives("generator")

@@ -10,7 +10,8 @@ from packaging.version import InvalidVersion, Version
 
 from ..run.calls import Call
 from ..run.guards import ANY_PACKAGE
-from ..run.values import Const, Release, Value, const, of
+from ..run.release import Release, TorchVersion
+from ..run.values import Const, Value, const, of
 from .registry import Framework
 
 if TYPE_CHECKING:
@@ -28,28 +29,6 @@ COMPARISONS: dict[str, Callable[[Version, Version], bool]] = {
 }
 
 framework = Framework("releases")
-
-
-class TorchVersion(Release):
-    """torch.__version__, which compares with texts as releases (torch/torch_version.py)."""
-
-    __hash__ = str.__hash__
-
-    def __lt__(self, other: str) -> bool:
-        """Whether it is the older release."""
-        return Version(self) < Version(other)
-
-    def __le__(self, other: str) -> bool:
-        """Whether it is the older release, or the same."""
-        return Version(self) <= Version(other)
-
-    def __gt__(self, other: str) -> bool:
-        """Whether it is the newer release."""
-        return Version(self) > Version(other)
-
-    def __ge__(self, other: str) -> bool:
-        """Whether it is the newer release, or the same."""
-        return Version(self) >= Version(other)
 
 
 def version_of(package: str) -> Callable[[Interpreter], Value]:

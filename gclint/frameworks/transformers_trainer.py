@@ -127,18 +127,22 @@ def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
         if not isinstance(args, Object) or args.kind != "training_args":
             continue
         with it.under(guard) as possible:
-            if not possible:
-                continue
-            _checkpoint_by_arguments(it, model, args)
-            _wrap_by_arguments(call, model, args)
-            set_state(it, model, "training", TRUE, FALSE)
-            call_back(call, trainer, model, args, BEFORE)
-            own_steps(call, trainer, model)
-            it.loops.append(Loop(call.site.node))
-            save(call, trainer, model, args)
-            call_back(call, trainer, model, args, AFTER)
-            it.loops.pop()
-            call_back(call, trainer, model, args, AT_END)
+            if possible:
+                _train(call, trainer, model, args)
+
+
+def _train(call: Call, trainer: Object, model: Object, args: Object) -> None:
+    it = call.it
+    _checkpoint_by_arguments(it, model, args)
+    _wrap_by_arguments(call, model, args)
+    set_state(it, model, "training", TRUE, FALSE)
+    call_back(call, trainer, model, args, BEFORE)
+    own_steps(call, trainer, model)
+    it.loops.append(Loop(call.site.node))
+    save(call, trainer, model, args)
+    call_back(call, trainer, model, args, AFTER)
+    it.loops.pop()
+    call_back(call, trainer, model, args, AT_END)
 
 
 def own_steps(call: Call, trainer: Object, model: Object) -> None:

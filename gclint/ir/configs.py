@@ -14,10 +14,11 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..compiled import cached, interpreted
 from ..documents.json_parts import json_parts
 from ..documents.parts import BadText, KeyPath, Part, Parts
 from ..documents.toml_parts import toml_parts
@@ -38,6 +39,7 @@ class DocumentError(ValueError):
         self.line = line
 
 
+@interpreted
 @dataclass(frozen=True)
 class Document:
     """A configuration file: `value` as the program would load it, and the `parts` of its `text` by the path of keys;
@@ -52,7 +54,7 @@ class Document:
     parts: Parts = field(default_factory=dict, repr=False)
     kind: str = "yaml"
 
-    @cached_property
+    @cached
     def _starts(self) -> list[int]:
         return line_starts(self.text)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from copy import copy
 from functools import cache
 from keyword import iskeyword
 from typing import NamedTuple
@@ -106,7 +105,8 @@ class Vocabulary:
         """Return the same for parts of a text in which these words occur: no others are looked for, but those that tell
         of a whole line, which may be another one in a part.
         """
-        made = copy(self)
+        made = Vocabulary(())
+        made._cores, made._seen, made._together, made._held = self._cores, self._seen, self._together, self._held
         made._among = words
         return made
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..compiled import cached, interpreted
 from ..source.ledger import Ledger
 from .gate import Vocabulary
 from .outline import NO_WORDS, Outline, outline_from
@@ -35,6 +35,7 @@ PARTS = ("settings", "words", "words_in_code", "calls_by_name", "looks_up", "out
 NOT_WHAT_WAS_KEPT = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
+@interpreted
 class FileIndex:
     """What the text of one file tells; each part was `kept` by an earlier check or is worked out when it is first asked
     for.
@@ -48,7 +49,7 @@ class FileIndex:
         self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
         self._saved = set(self._kept)
 
-    @cached_property
+    @cached
     def settings(self) -> list[bytes]:
         """What it says of settings from outside, as `settings_in` does."""
         kept = self._texts("settings")
@@ -56,7 +57,7 @@ class FileIndex:
             return [item.encode("utf-8", "surrogatepass") for item in kept]
         return settings_in(self._source.decoded().encode("utf-8", "surrogatepass"))
 
-    @cached_property
+    @cached
     def words(self) -> frozenset[str]:
         """The words of rules that occur in it, in strings and comments too."""
         kept = self._texts("words")
@@ -64,7 +65,7 @@ class FileIndex:
             return frozenset(kept)
         return self._vocabulary.within(self._source.decoded().replace("\\\n", " "))
 
-    @cached_property
+    @cached
     def words_in_code(self) -> frozenset[str]:
         """The words of rules that occur in its code."""
         kept = self._texts("words_in_code")
@@ -72,7 +73,7 @@ class FileIndex:
             return frozenset(kept)
         return self._vocabulary.among(self.words).within(code_of(self._source.decoded()))
 
-    @cached_property
+    @cached
     def calls_by_name(self) -> bool:
         """Whether it may import or call what no text names: by a function that does, or in a notebook's magic."""
         kept = self._kept.pop("calls_by_name", None)
@@ -81,7 +82,7 @@ class FileIndex:
         text = self._source.decoded()
         return self._source.kind == "notebook" or any(word in text for word in BY_NAME)
 
-    @cached_property
+    @cached
     def looks_up(self) -> bool:
         """Whether it may look up what no text names, in itself or in what it imports."""
         kept = self._kept.pop("looks_up", None)
@@ -90,7 +91,7 @@ class FileIndex:
         text = self._source.decoded()
         return any(word in text and pattern.search(text) is not None for word, pattern in LOOKS_UP.items())
 
-    @cached_property
+    @cached
     def outline(self) -> Outline:
         """What it defines and imports, and what importing it does."""
         kept = self._kept.pop("outline", None)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..compiled import cached, interpreted
 from .index import ENTRY, LOOKS_UP, READS
 from .outline import Import, Outline, Unit
 
@@ -27,6 +27,7 @@ _MADE_MODULES = re.compile(r"\b(import_module|__import__|sys\.modules)\b")
 _SPELLED_OUT = re.compile(r"\bimport_module\(\s*['\"]([\w.]+)['\"]\s*\)")
 
 
+@interpreted
 class Lookups:
     """What the files at `paths` (absolute ones) may look up so."""
 
@@ -40,17 +41,17 @@ class Lookups:
         told = ((path, self._project.told(path)) for path in self._paths)
         return [path for path, each in told if each is not None and each.looks_up]
 
-    @cached_property
+    @cached
     def files(self) -> frozenset[str]:
         """The files of which anything may be looked up, as of a module that the program has at hand."""
         return frozenset[str]().union(*(files for files, _ in self._found))
 
-    @cached_property
+    @cached
     def units(self) -> frozenset[Unit]:
         """The definitions of other files that may be looked up by the names that a file imports them under."""
         return frozenset[Unit]().union(*(units for _, units in self._found))
 
-    @cached_property
+    @cached
     def _found(self) -> list[tuple[set[str], set[Unit]]]:
         return [self._of(path) for path in self.looking()]
 
@@ -100,7 +101,7 @@ class Lookups:
             waiting += (file for item in stars for file in self._mentions.reads(path, item) if file)
         return found
 
-    @cached_property
+    @cached
     def _handed_on(self) -> set[str]:
         """The files of the modules that some file does more with than to take something of them: it may hand one to
         whoever looks something up there.

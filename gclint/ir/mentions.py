@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..compiled import cached, interpreted
 from .outline import Import, Outline, Unit
 from .resolve import NOTHING_MORE, Imports
 from .search_path import SearchPath, inserted_paths
@@ -22,6 +22,7 @@ READS_BY_NAME = frozenset(("getattr", "__dict__"))
 CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "__exit__"))
 
 
+@interpreted
 class Mentions:
     """The graph of a project's units: who names whom, through imports, bases and decorators."""
 
@@ -34,12 +35,12 @@ class Mentions:
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._files: dict[tuple[str, Import], tuple[str, str]] = {}
 
-    @cached_property
+    @cached
     def inserted(self) -> SearchPath:
         """The entries that any of the project's files puts on sys.path."""
         return sum(map(_inserted, self._project.sources.values()), NOTHING_MORE)
 
-    @cached_property
+    @cached
     def _imports(self) -> Imports:
         return Imports(self._project.root, None, self.inserted)
 
@@ -94,7 +95,7 @@ class Mentions:
             found = dict.fromkeys(other for name in sorted(known) for other in self.named(unit.path, name, unit))
             if unit.owner is not None:
                 siblings = unit.owner.methods
-                found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers & siblings.keys()))
+                found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers.intersection(siblings)))
                 found |= dict.fromkeys(self.done_by_objects(unit.owner))
             found |= dict.fromkeys(self._inherited(unit))
             found.pop(unit, None)
@@ -104,7 +105,7 @@ class Mentions:
     def done_by_objects(self, owner: Unit) -> tuple[Unit, ...]:
         """The methods of a class, its own and inherited ones, that run without being named."""
         if owner not in self._done:
-            own = [owner.methods[name] for name in sorted(CALLED_BY_MODULES & owner.methods.keys())]
+            own = [owner.methods[name] for name in sorted(CALLED_BY_MODULES.intersection(owner.methods))]
             inherited = [unit for unit in self._inherited(owner) if unit.last in CALLED_BY_MODULES]
             self._done[owner] = (*own, *inherited)
         return self._done[owner]
@@ -199,7 +200,7 @@ class Mentions:
                     if base not in seen and base.bases is not None:
                         seen.add(base)
                         todo.append(base)
-                        wanted = (unit.identifiers | CALLED_BY_MODULES) & base.methods.keys()
+                        wanted = (unit.identifiers | CALLED_BY_MODULES).intersection(base.methods)
                         yield from (base.methods[method] for method in sorted(wanted))
 
 

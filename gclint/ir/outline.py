@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from sys import intern
 from typing import Any, NamedTuple
 
+from ..compiled import cached, interpreted
 from .gate import IDENTIFIER, Vocabulary
 
 REGISTERS = re.compile(r"regist|subscribe|configurable", re.IGNORECASE)
@@ -35,6 +35,7 @@ class Importing(NamedTuple):
     words: frozenset[str]
 
 
+@interpreted
 @dataclass(eq=False)
 class Unit:
     """A statement of a file's top level, or a method, known by the name that it binds; what decorates it is a unit of
@@ -63,19 +64,19 @@ class Unit:
         """Whether a decorator may keep it somewhere under a name."""
         return self.decorators is not None and any(map(REGISTERS.search, self.decorators.identifiers))
 
-    @cached_property
+    @cached
     def identifiers(self) -> frozenset[str]:
         """Every identifier that it mentions, in strings too."""
         return identifiers(self.text)
 
-    @cached_property
+    @cached
     def words(self) -> frozenset[str]:
         """The words of rules in it, in a class's bases, and in what decorates it."""
         own = self.vocabulary.within(self.text, self.identifiers)
         own |= self.vocabulary.within(self.head) if self.head else own
         return own | self.decorators.words if self.decorators is not None else own
 
-    @cached_property
+    @cached
     def methods(self) -> dict[str, Unit]:
         """A class's methods, by name."""
         from .scan import methods_of
@@ -97,6 +98,7 @@ class Unit:
         return [*told, self.defines, bases, decorated, [method.kept() for method in self.methods.values()]]
 
 
+@interpreted
 @dataclass
 class Outline:
     """The units of one file, by the names they bind.
@@ -121,17 +123,17 @@ class Outline:
     assigned: frozenset[str] = frozenset()
     module: Unit = field(default_factory=lambda: Unit("", "", "", NO_WORDS))
 
-    @cached_property
+    @cached
     def names(self) -> frozenset[str] | None:
         """The names that the file's top level or any import in it binds; None where those cannot be told."""
         return None if "*" in self.imports else frozenset((*self.units, *self.imports, *self.promised))
 
-    @cached_property
+    @cached
     def members(self) -> frozenset[str]:
         """The names that its imports take of modules."""
         return frozenset(item.member for held in self.imports.values() for item in held)
 
-    @cached_property
+    @cached
     def aliases(self) -> dict[str, list[str]]:
         """The names under which it imports what has another name, by that."""
         found: dict[str, list[str]] = {}
@@ -139,7 +141,7 @@ class Outline:
             found.setdefault(item.member, []).append(item.name)
         return found
 
-    @cached_property
+    @cached
     def all_units(self) -> tuple[Unit, ...]:
         """Its units, classes' methods among them: its top level first, the others as they stand."""
         own = [unit for held in self.units.values() for unit in held]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Container, Iterable
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from gclint.source.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.source.templates import is_template
 from gclint.timing import stage
 
+from ..compiled import cached, interpreted
 from .configs import DocumentError, read_document
 from .deferral import Deferral
 from .index import FileIndex, Index
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
 
 
+@interpreted
 class Project:
     """The first-party files around the files that are checked.
 
@@ -145,7 +146,7 @@ class Project:
             self._digests[path] = digest(parts) if parts else ""
         return self._digests[path]
 
-    @cached_property
+    @cached
     def _beside(self) -> dict[str, list[str]]:
         """The files that are checked, by the folders that they lie in or below."""
         found: dict[str, list[str]] = {}

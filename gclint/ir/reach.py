@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..compiled import cached, interpreted
 from ..progress import tell
 from .gate import Words, admits
 from .lookups import named_inside
@@ -39,6 +39,7 @@ class Learnt:
     acting: dict[str, bool] = field(default_factory=dict)
 
 
+@interpreted
 class Reach:
     """What leads to a finding of rules with these `gates`, among the files of a project.
 
@@ -306,7 +307,7 @@ class Reach:
             return False
         return not any(True for name in unit.bases or () for _ in self.mentions.named(unit.path, name, None))
 
-    @cached_property
+    @cached
     def _taken(self) -> frozenset[tuple[str, str]]:
         """The files of the project and the names in them that some import takes."""
         held = {path: self.mentions.outline(path) for path in self._project.sources if not self.mentions.is_alone(path)}

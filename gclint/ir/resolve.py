@@ -6,9 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable
-from functools import cached_property
 from pathlib import Path
 
+from ..compiled import cached, interpreted
 from ..pins.copies import DESCRIBED
 from ..source.folders import names
 from .search_path import SearchPath
@@ -28,6 +28,7 @@ INSTALLED = frozenset(INSTALLED_NAMES.split())
 NOTHING_MORE = SearchPath()
 
 
+@interpreted
 class Imports:
     """First-party imports of one program.
 
@@ -215,7 +216,7 @@ class Imports:
         own = parts[0] in re.split(r"\W+", self.root.name) and parts[1:]
         return self._below(self.root, parts[1:], namespaces=True) if own else None
 
-    @cached_property
+    @cached
     def _names_of_root(self) -> tuple[str, ...]:
         """The names under which the root itself is imported where it is a package, () where it is none."""
         names: tuple[str, ...] = ()

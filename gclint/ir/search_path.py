@@ -178,7 +178,7 @@ def _called(call: ast.Call, names: Names) -> str | None:
         return _joined(_join, given)
     if last in _SAME and len(given) == 1:
         return _then(os.path.normpath, given[0])
-    if isinstance(call.func, ast.Attribute) and last in (*_OF_A_PATH, "joinpath"):
+    if isinstance(call.func, ast.Attribute) and (last in _OF_A_PATH or last == "joinpath"):
         return _joined(_join, [_worked_out(call.func.value, names), *given])
     return None
 

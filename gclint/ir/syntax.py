@@ -9,9 +9,10 @@ import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ..compiled import cached, interpreted
 from ..finding import Location
 from ..source.lines import line_starts, split_lines
 from ..timing import stage
@@ -81,6 +82,7 @@ class Bound(NamedTuple):
     counted: list[str]
 
 
+@interpreted
 @dataclass(eq=False)
 class Module:
     """A Python module of the project: its path as shown, its text and its tree.
@@ -97,7 +99,7 @@ class Module:
     _generators: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     _bound: dict[ast.AST, Bound] = field(default_factory=dict, repr=False)
 
-    @cached_property
+    @cached
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node directly around each node of the tree."""
         found: dict[ast.AST, ast.AST] = {}
@@ -109,7 +111,7 @@ class Module:
                 todo.append(part)
         return found
 
-    @cached_property
+    @cached
     def definitions(self) -> tuple[Definition, ...]:
         """The functions and classes that stand in no function, in their order."""
         return tuple(_outer_definitions(self.tree))
@@ -149,16 +151,16 @@ class Module:
         for name in ("parents", "lines", "_starts", "_concrete"):
             self.__dict__.pop(name, None)
 
-    @cached_property
+    @cached
     def lines(self) -> list[str]:
         """The text's lines, with their ends."""
         return split_lines(self.text)
 
-    @cached_property
+    @cached
     def _starts(self) -> list[int]:
         return line_starts(self.text)
 
-    @cached_property
+    @cached
     def _concrete(self) -> Callable[[Span, type[ast.AST]], libcst.CSTNode | None]:
         with stage("concrete syntax"):
             from .concrete import Concrete

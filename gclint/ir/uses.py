@@ -11,10 +11,10 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..compiled import cached, interpreted
 from ..source.folders import begins_project
 from ..source.kinds import kind_of
 from ..source.source import content
@@ -45,6 +45,7 @@ MOST_BYTES = 20_000_000
 """How much of a project's other texts is read; where there is more, as of data in JSON, all may be named there."""
 
 
+@interpreted
 class Uses:
     """Who uses what among the definitions of the files at `paths` (absolute ones)."""
 
@@ -115,7 +116,7 @@ class Uses:
             or (unit.owner is None and unit.path not in self._imported_in_code)
         )
 
-    @cached_property
+    @cached
     def _given_on(self) -> frozenset[str]:
         """The files of which an `__init__` gives on all that they have, where others can install the project."""
         packages = (path for path in self._paths if os.path.basename(path) == "__init__.py")
@@ -130,12 +131,12 @@ class Uses:
         folders = (os.fspath(each) for each in Path(path).parents)
         return any(begins_project(each, MANIFESTS) for each in folders if f"{each}{os.sep}".startswith(root + os.sep))
 
-    @cached_property
+    @cached
     def _imported_in_code(self) -> frozenset[str]:
         """The files that do something by themselves, that pytest calls or somebody works in, and what those import."""
         return self._importing(path for path in self._paths if self._is_started(path))
 
-    @cached_property
+    @cached
     def _imported_by_runs(self) -> frozenset[str]:
         """The same, and what some run may import by a name that is computed, of those that code or a text has."""
         found = self._imported_in_code
@@ -160,11 +161,11 @@ class Uses:
         """
         return path not in self._imported and (outline.acts or not outline.assigned.isdisjoint(self._defined))
 
-    @cached_property
+    @cached
     def _imported(self) -> frozenset[str]:
         return frozenset().union(*map(self._mentions.files, self._paths))
 
-    @cached_property
+    @cached
     def _defined(self) -> frozenset[str]:
         outlines = filter(None, map(self._mentions.outline, self._paths))
         return frozenset(name for outline in outlines for name in outline.units)
@@ -194,7 +195,7 @@ class Uses:
             found |= names & named
         return found
 
-    @cached_property
+    @cached
     def _with_objects_looked_into(self) -> frozenset[str]:
         """The files of whose objects something may be looked up under a name that no text spells out."""
         looking = self._lookups.looking()
@@ -210,7 +211,7 @@ class Uses:
             return names
         return names & set[str]().union(*(taken(text, kind) for text, kind in self._texts))
 
-    @cached_property
+    @cached
     def _texts(self) -> list[tuple[str, str]] | None:
         """The texts of the project's files that are no Python, each with its kind; None for too much of it."""
         found, known, left = list[tuple[str, str]](), set(self._paths), MOST_BYTES

@@ -37,7 +37,7 @@ def script_at(words: Sequence[str]) -> int | None:
 
 def is_script(words: Sequence[str], at: int, text: str) -> bool:
     """Whether the file that a command names there, with this text, is a script for a shell."""
-    by_shell = words[0].rsplit("/", 1)[-1] in (*SHELLS, "sbatch")
+    by_shell = words[0].rsplit("/", 1)[-1] in SHELLS | {"sbatch"}
     return by_shell or SCRIPT.fullmatch(words[at]) is not None or SHELL_HEAD.match(text) is not None
 
 

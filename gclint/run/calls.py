@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import Site
 from .defaults import overridable
@@ -35,7 +35,7 @@ class Call:
     in its place makes it, and no library that is called there.
     """
 
-    it: Interpreter
+    walk: Any
     site: Site
     name: str
     positional: list[Value] = field(default_factory=list)
@@ -49,6 +49,12 @@ class Call:
     foreign_mapping: bool = False
     uncalled: bool = False
     spelled_out: bool = False
+
+    @property
+    def it(self) -> Interpreter:
+        """The walk in which it happens. (The class of a field must be there already where this is compiled.)"""
+        walk: Interpreter = self.walk
+        return walk
 
     @property
     def run(self) -> Run:

@@ -67,22 +67,26 @@ def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast
         _assign_slice(it, it.evaluate(target.value), containers.ends_of(it, target.slice), value)
         return
     key = it.evaluate(target.slice)
-    literal = key.only()
     for guard, item in it.evaluate(target.value).possible(it.guard):
         with it.under(guard) as possible:
             if not possible:
-                continue
-            if isinstance(item, External) and item.name == "os.environ":
-                if isinstance(literal, Const):
-                    environment.put(it, str(literal.value), value, place or target)
-                else:
-                    environment.forget(it)
+                pass
+            elif isinstance(item, External) and item.name == "os.environ":
+                _put_in_environment(it, key, value, place or target)
             elif isinstance(item, Object):
                 if not isinstance(target.slice, ast.Constant):
                     for owner in item.known(ATTRIBUTES_OF).objects():
                         owner.state[BY_TEXT] = TRUE
                 store(it, item, key, value, it.site(place or target))
                 it.emit(ItemSet(it.moment(target), item, key, value))
+
+
+def _put_in_environment(it: Interpreter, key: Value, value: Value, place: ast.AST) -> None:
+    literal = key.only()
+    if isinstance(literal, Const):
+        environment.put(it, str(literal.value), value, place)
+    else:
+        environment.forget(it)
 
 
 def _assign_slice(it: Interpreter, base: Value, ends: Sequence[Value | None], value: Value) -> None:

@@ -7,9 +7,10 @@ import os
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..compiled import interpreted
 from ..documents import writing
 from ..documents.json_parts import json_parts
 from ..finding import Edit
@@ -40,6 +41,7 @@ def command(it: Interpreter) -> CommandPage | None:
     return made
 
 
+@interpreted
 class CommandPage(Page):
     """The file that holds a command, as far as the command goes."""
 
@@ -52,18 +54,18 @@ class CommandPage(Page):
     @property
     def site(self) -> Site:
         """The command itself, into which another option can be written."""
-        return self._kept("", lambda: CommandNode(self))
+        return self._kept("", CommandNode, self)
 
     def option(self, flags: Sequence[str], switch: bool = False) -> Site | None:
         """Where an option is written that bears one of these names, None where it is not; a `switch` takes no value."""
         found = self.words.option(flags)
-        return self._kept(found, lambda: OptionNode(self, found, switch)) if found is not None else None
+        return self._kept(found, OptionNode, self, found, switch) if found is not None else None
 
     def inside(self, option: Site, keys: KeyPath) -> Site:
         """Where an entry of a JSON object is written that is an option's value."""
         node = option.node
         assert isinstance(node, OptionNode)
-        return self._kept((node.option, keys), lambda: OptionEntry(node, keys))
+        return self._kept((node.option, keys), OptionEntry, node, keys)
 
     def placed(self, data: Any, option: Site, keys: KeyPath = ()) -> Any:
         """A JSON value that is an option's, whose mappings and lists know where they are written."""
@@ -84,11 +86,11 @@ class CommandPage(Page):
         if found is None or "=" not in text:
             return None
         option = Option(found.start, found.end, found.start + text.index("=") + 1, found.end)
-        return self._kept(option, lambda: OptionNode(self, option))
+        return self._kept(option, OptionNode, self, option)
 
-    def _kept(self, key: Any, make: Any) -> Site:
+    def _kept(self, key: Any, kind: Callable[..., Written], *given: Any) -> Site:
         if key not in self._nodes:
-            self._nodes[key] = make()
+            self._nodes[key] = kind(*given)
         return Site.at(self, self._nodes[key])
 
     def at(self, offset: int) -> tuple[int, int]:
@@ -101,6 +103,7 @@ class CommandPage(Page):
         return self.edit(self.at(start), self.at(end), text)
 
 
+@interpreted
 class CommandNode(Written):
     """A command."""
 
@@ -121,6 +124,7 @@ class CommandNode(Written):
         return self.page.changed(words.end, words.end, f"{between}--{name} {text}")
 
 
+@interpreted
 class OptionNode(Written):
     """An option of a command and its value."""
 
@@ -153,6 +157,7 @@ class OptionNode(Written):
         return OptionEntry(self, ()).added(name, value)
 
 
+@interpreted
 class OptionEntry(Written):
     """An entry of a JSON object that is an option's value, within single quotes."""
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..finding import Location
+from ..ir.syntax import Site
 from .guards import ALWAYS, Guard
 from .values import NONE, NOTHING, Object, Value
 
 if TYPE_CHECKING:
-    import ast
-
     from ..ir.configs import Document
-    from ..ir.syntax import Site
     from ..source.source import Source
     from .calls import Call
 
@@ -410,6 +409,19 @@ class Iterated(Event):
     """
 
     item: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class Restarted(Iterated):
+    """A loader that is begun anew, by `iter` or by a loop of a generator, where what trains takes the batches with
+    `next`; `taken` are the loops around that.
+    """
+
+    taken: tuple[Loop, ...] = ()
+
+    def around(self) -> set[Loop]:
+        """The loops around what begins it, and around what takes of it."""
+        return {*self.moment.loops, *self.taken}
 
 
 @dataclass

@@ -26,7 +26,7 @@ from .guards import NEVER, Work, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .parts_of_guards import everything
 from .renaming import is_put_back
-from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
+from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, Value, assigned, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -75,21 +75,26 @@ def _augmented(it: Interpreter, statement: ast.AugAssign) -> None:
     rest = []
     for guard, held in old:
         with it.under(guard) as possible:
-            if not possible:
-                continue
-            if isinstance(held, Object) and held.items is not None and isinstance(statement.op, ast.Add):
-                if held.kind != "tuple":
-                    changes.extend(it, held, new, statement.value)
-                    continue
-            elif isinstance(held, Object) and held.entries is not None:
-                changes.merge(it, held, new)
-                continue
-            rest.append((guard, held))
+            if possible and not (isinstance(held, Object) and _grows(it, statement, held, new)):
+                rest.append((guard, held))
     if rest:
         value = operate(it, statement.op, type(old)(rest), new, it.site(statement.target))
         value = loops.after_others(it, statement.target, value)
         kept = [pair for pair in old if pair not in rest]
         names.assign(it, statement.target, type(old)([*value, *kept]), statement.value)
+
+
+def _grows(it: Interpreter, statement: ast.AugAssign, held: Object, new: Value) -> bool:
+    """Whether the statement changes the object itself, as it does with a list or a dict; done then."""
+    if held.items is not None and isinstance(statement.op, ast.Add):
+        if held.kind == "tuple":
+            return False
+        changes.extend(it, held, new, statement.value)
+        return True
+    if held.entries is not None:
+        changes.merge(it, held, new)
+        return True
+    return False
 
 
 def _return(it: Interpreter, statement: ast.Return) -> None:

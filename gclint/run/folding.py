@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from .guards import Guard, all_of
 from .jumps import leave_under
-from .values import Alternative, Const, External, Object, Release, Value, of
+from .release import Release
+from .values import Alternative, Const, External, Object, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 Words = str | Callable[[], str]
 
@@ -242,12 +242,12 @@ class Work:
     long as one.
     """
 
-    rounds = 0
+    rounds: ClassVar[int] = 0
 
-    @classmethod
-    def steps(cls) -> int:
+    @staticmethod
+    def steps() -> int:
         """The whole steps since the last call."""
-        whole, cls.rounds = divmod(cls.rounds, ROUNDS_IN_A_STEP)
+        whole, Work.rounds = divmod(Work.rounds, ROUNDS_IN_A_STEP)
         return whole
 
 

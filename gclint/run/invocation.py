@@ -110,7 +110,7 @@ def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
 def _completed(item: Partial, call: Call) -> Call:
     keywords = {**item.keywords, **call.keywords}
     return Call(
-        it=call.it,
+        walk=call.it,
         site=call.site,
         name=call.name,
         positional=[*item.positional, *call.positional],

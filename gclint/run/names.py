@@ -14,6 +14,7 @@ from .filling import forced, promised
 from .guards import NEVER, compatible, complement, either
 from .jumps import raises
 from .pages import place_of
+from .release import Release
 from .values import (
     BY_TEXT,
     MISSING,
@@ -28,7 +29,6 @@ from .values import (
     ModuleRef,
     Object,
     Partial,
-    Release,
     Scope,
     Super,
     Value,

@@ -75,7 +75,7 @@ def _is_of(subject: Object, asks: bool, known: set[Object], makers: Mapping[Obje
         made = makers.get(item)
         name = made.name.rpartition(".")[2] if made is not None else _attribute(item)
         asked = asked or name in ASKED
-        if name and name not in (*ASKED, *SAME_NUMBERS):
+        if name and name not in ASKED and name not in SAME_NUMBERS:
             return False
         waiting += [each for value in item.made_of for each in value.objects()]
         waiting += [item.parent] if item.parent is not None else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from ..compiled import interpreted
 from ..documents import writing
 from ..finding import Edit
 from ..ir.syntax import Module, Site, Span
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SPREAD = "**"  # the key of the place where settings that came together are written
 
 
+@interpreted
 class Written(ast.AST):
     """What is written in a file that is no Python; it stands where `span` says."""
 
@@ -37,6 +39,7 @@ class Written(ast.AST):
         return None
 
 
+@interpreted
 class Page(Module):
     """A file that is no Python, by its path as shown."""
 
@@ -52,6 +55,7 @@ class Page(Module):
         return Edit(self.path, *start, *end, text)
 
 
+@interpreted
 class Entry(Written):
     """A key of a document with its value, or an item of a list."""
 
@@ -78,6 +82,7 @@ class Entry(Written):
         return self.page.changed(writing.added(document.kind, document.text, document.parts, self.keys, name, value))
 
 
+@interpreted
 class DocumentPage(Page):
     """A document as a page."""
 
@@ -117,6 +122,7 @@ def _name(key: Any) -> str | int:
     return key if isinstance(key, (str, int)) else str(key)
 
 
+@interpreted
 class Mapping(dict[Any, Any]):
     """A mapping that was read from files, where it is written, and where each of its entries is."""
 
@@ -133,6 +139,7 @@ class Mapping(dict[Any, Any]):
             self.sites[key] = site
 
 
+@interpreted
 class Listed(list[Any]):
     """A list that was read from a file, where it is written, and where each of its items is."""
 

@@ -10,6 +10,8 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
+from ..ir.syntax import Module, Site
+from ..pins.versions import Targets
 from ..source.source import shown
 from .guards import ALWAYS, DISTRIBUTED, NEVER, Guard, Work, all_of, either
 from .parts_of_guards import without_elements
@@ -18,8 +20,6 @@ from .values import Alternative, Object, Value
 
 if TYPE_CHECKING:
     from ..failures import Problem
-    from ..ir.syntax import Module, Site
-    from ..pins.versions import Targets
     from .events import Event, LibraryCall
 
 

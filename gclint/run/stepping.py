@@ -110,7 +110,7 @@ def goes_over(loops: tuple[Loop, ...], over: Iterated) -> bool:
         return False
     node = rest[0].node
     iterables = [node.iter] if isinstance(node, FORS) else [each.iter for each in getattr(node, "generators", [])]
-    return any(over.site.node in nodes(each) for each in iterables)
+    return any(part is over.site.node for each in iterables for part in nodes(each))
 
 
 def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:

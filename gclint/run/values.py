@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
+from ..ir.syntax import FunctionDef, Module, Site
 from .guards import ALWAYS, Guard, compatible, complement, conj, either
-
-if TYPE_CHECKING:
-    import ast
-
-    from ..ir.syntax import FunctionDef, Module, Site
+from .release import Release
 
 MAX_ALTERNATIVES = 12
 MOST_CONDITIONS = 100
@@ -239,18 +237,6 @@ class Object:
 Alternative = Union[Const, Missing, External, Function, Class, Partial, Method, Super, ModuleRef, Deferred, Object]  # noqa: UP007
 MISSING = Missing()
 Pair = tuple[Guard, Alternative]
-
-
-class Release(str):
-    """The text of the release of a `package`, as programs read it."""
-
-    package: str
-
-    def __new__(cls, text: str, package: str) -> Release:
-        """The text, and of which package it is the release."""
-        made = super().__new__(cls, text)
-        made.package = package
-        return made
 
 
 class Value:

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from ..compiled import interpreted
 from ..finding import Edit
 from ..ir.syntax import Site, Span
 from .pages import Page, Written
@@ -18,6 +19,7 @@ _SIGN = r"(?:\s*[:?]?[=:]\s*|\s+)"
 _PLAIN = re.compile(r"[\w./:-]+")
 
 
+@interpreted
 class VariableNode(Written):
     """A variable and its value, on one line."""
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,6 +17,8 @@ from gclint.source.folders import is_link
 from gclint.source.kinds import Kind, kind_of
 from gclint.source.lines import newline_of, split_lines
 from gclint.source.notebook import BadNotebook, Notebook, read_notebook
+
+from ..compiled import cached, interpreted
 
 SIZE_LIMIT = 10_000_000
 NOTEBOOK_LIMIT = 100_000_000
@@ -40,6 +41,7 @@ class Unwritable(Exception):
     """An edited text that cannot be written as this file; the message says why."""
 
 
+@interpreted
 @dataclass(frozen=True)
 class Source:
     """A file as read: `path` as shown, `absolute`, and its bytes, which are text in `encoding`."""
@@ -51,7 +53,7 @@ class Source:
     kind: Kind
     notebook: Notebook | None = field(default=None, repr=False)
 
-    @cached_property
+    @cached
     def text(self) -> str:
         """Its text, with the newlines it has on disk; of a notebook the one Python module made of its code cells."""
         return self.decoded()
@@ -60,27 +62,27 @@ class Source:
         """Return the text without keeping it: of thousands of files most are looked at once."""
         return self.encoding.decode(self.data) if self.notebook is None else self.notebook.text
 
-    @cached_property
+    @cached
     def where(self) -> str:
         """Where it lies, as text."""
         return os.fspath(self.absolute)
 
-    @cached_property
+    @cached
     def digest(self) -> str:
         """What tells whether its content changed."""
         return digest([self.data])
 
-    @cached_property
+    @cached
     def marks(self) -> frozenset[str]:
         """Which of `MARKS` stand in it."""
         return frozenset(mark for mark in MARKS if mark.encode() in self.data)
 
-    @cached_property
+    @cached
     def newline(self) -> str:
         """The newline most lines end with."""
         return newline_of(self.text)
 
-    @cached_property
+    @cached
     def lines(self) -> list[str]:
         """The lines of the text with their endings."""
         return split_lines(self.text)

@@ -50,13 +50,13 @@ from gclint.ir.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function, free_names, read_names, varying_names
-from gclint.run.events import AttributeSet, Iterated, LibraryCall, Loop, RunEnded
+from gclint.run.events import AttributeSet, Iterated, LibraryCall, Loop, Restarted, RunEnded
 from gclint.run.guards import Guard, all_of, either
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Function, Object, ancestors, root
 
 from ..words import BACKWARD
-from .loaders import Restarted, begun_to_train, epochs_of, made_in, worker_counts, worker_of
+from .loaders import begun_to_train, epochs_of, made_in, worker_counts, worker_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
 ALIKE = "all draw the same numbers, in each epoch again"

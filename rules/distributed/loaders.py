@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from gclint.ir.syntax import FORS, FUNCTIONS, LOOPS, nodes
 from gclint.run.closures import contains, enclosing_function, read_names
-from gclint.run.events import Backward, Forward, Iterated, LibraryCall, Loop
+from gclint.run.events import Backward, Forward, Iterated, LibraryCall, Loop, Restarted
 from gclint.run.guards import Guard, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.ranks import numbers
@@ -39,19 +38,6 @@ def _supplied(run: Run) -> set[Object]:
         for value in (*each.call.positional, *each.call.keywords.values())
         for item in value.objects()
     }
-
-
-@dataclass
-class Restarted(Iterated):
-    """A loader that is begun anew, by `iter` or by a loop of a generator, where what trains takes the batches with
-    `next`; `taken` are the loops around that.
-    """
-
-    taken: tuple[Loop, ...] = ()
-
-    def around(self) -> set[Loop]:
-        """The loops around what begins it, and around what takes of it."""
-        return {*self.moment.loops, *self.taken}
 
 
 def begun_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
