@@ -32,6 +32,7 @@ from .option_places import (
     is_attribute,
     is_entry,
     is_given_as_keywords,
+    is_its_own,
     is_method,
     is_name,
     names_of,
@@ -43,6 +44,7 @@ from .option_places import (
     spreads,
 )
 from .option_reads import is_only_kept
+from .option_sharing import sharing
 
 ASKS = ("hash", "isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
 """Functions that take nothing of what they are given."""
@@ -73,8 +75,8 @@ class Flow:
 
     def takes(self, name: str, made: Site) -> bool:
         """Whether an option that is `made` in a file may be taken, by this program or by one that shares the file."""
-        sharing = self.run.beside_with(name, made.module)
-        return name in self.taken or any(names_option(each, name, made.node, True, set()) for each in sharing)
+        others = sharing(name, made, self.run)
+        return name in self.taken or any(names_option(each, name, made.node, True, set()) for each in others)
 
     def _parsed(self, site: Site) -> None:
         node, module = site.node, site.module
@@ -113,7 +115,7 @@ class Flow:
         elif isinstance(outer, ast.IfExp):
             self._held(module, outer)
         elif isinstance(outer, ast.Return):
-            self._given_back(enclosing_function(module, outer))
+            self._given_back(module, enclosing_function(module, outer))
         elif isinstance(outer, ast.Dict) and node in outer.values and not is_given_as_keywords(outer, module):
             self._entry(outer.keys[outer.values.index(node)], outer.keys)
         elif isinstance(outer, ast.Tuple):
@@ -208,20 +210,22 @@ class Flow:
         else:
             self.escaped = True
 
-    def _given_back(self, function: ast.AST) -> None:
-        """Follow what a function gives: the calls of whatever has its name."""
+    def _given_back(self, home: Module, function: ast.AST) -> None:
+        """Follow what a function gives: the calls of whatever has its name, but of those of other modules' own."""
         if not isinstance(function, FUNCTIONS):
             self.escaped = True
             return
         if function.decorator_list:
             self._field(function.name)
-        self._later(("calls", function.name), lambda: self._called(function.name))
+        self._later(("calls", home.path, function), lambda: self._called(home, function.name))
 
-    def _called(self, name: str) -> None:
+    def _called(self, home: Module, name: str) -> None:
         for module in self.run.modules_with(name):
             spelt = spellings(name, module)
             for node in [*module.parents]:
                 outer = module.parents.get(node)
+                if module is not home and is_its_own(node, module):
+                    continue
                 if last_name(node) in spelt and isinstance(getattr(node, "ctx", None), ast.Load):
                     if isinstance(outer, ast.Call) and outer.func is node:
                         self._held(module, outer)
@@ -270,7 +274,7 @@ class Flow:
         taken = [
             self._parameter(where, function, keyword if keyword is not None else place + first)
             for spelt in names_of(name, module)
-            for where, function, first in self._definitions(spelt)
+            for where, function, first in self._definitions(spelt, module, call.func)
         ]
         if not any(taken) and keyword is None:
             self._passed_to_a_library(module, call, name)
@@ -312,9 +316,14 @@ class Flow:
                     found |= self._parameter(where, function, number)
         self.escaped |= not found
 
-    def _definitions(self, name: str) -> Iterator[tuple[Module, FunctionDef, int]]:
-        """The functions of the project of a name, with the number of the first parameter that a call gives."""
-        for module in self.run.modules_with(name):
+    def _definitions(
+        self, name: str, caller: Module | None = None, called: ast.AST | None = None
+    ) -> Iterator[tuple[Module, FunctionDef, int]]:
+        """The functions of the project of a name, with the number of the first parameter that a call gives; what a
+        module calls by a name of its own is its own.
+        """
+        own = [caller] if caller is not None and called is not None and is_its_own(called, caller) else None
+        for module in own or self.run.modules_with(name):
             for node in [*module.parents]:
                 if isinstance(node, FUNCTIONS) and node.name == name:
                     yield module, node, is_method(module, node)

@@ -296,7 +296,9 @@ def _is_what_was_parsed(variable: str, given: dict[str, list[ast.expr]]) -> bool
 
 
 def names_put_together(module: Module) -> list[re.Pattern[str]]:
-    """What the names look like that a module puts together, as `stage%s_lr`, `f"stage{n}_lr"` or `"stage_" + name`."""
+    """What the names look like that a module puts together, as `stage%s_lr`, `f"stage{n}_lr"` or `"stage_" + name`, or
+    that it chooses by how they begin or end: `name.startswith("stage_")`.
+    """
     found = set[str]()
     for node in module.parents:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -305,8 +307,21 @@ def names_put_together(module: Module) -> list[re.Pattern[str]]:
             found.add(_with_places(node.values))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             found.add(_with_places([node.left, node.right]))
+        elif isinstance(node, ast.Call) and last_name(node.func) in ("startswith", "endswith"):
+            begins = last_name(node.func) == "startswith"
+            found |= {f"{text}{{}}" if begins else f"{{}}{text}" for text in _texts_of(node.args[:1], module)}
     texts = [text for text in found if FILLED_IN.search(text) and FILLED_IN.sub("", text).isidentifier()]
     return [re.compile(FILLED_IN.sub(_anything_for, text)) for text in texts]
+
+
+def _texts_of(given: list[ast.expr], module: Module) -> set[str]:
+    """The texts that an argument may be: itself, its parts, or what a variable of its name is set to in the module."""
+    held = [part for each in given for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    names = {each.id for each in held if isinstance(each, ast.Name)}
+    for node in module.parents if names else ():
+        if isinstance(node, ast.Assign) and any(getattr(each, "id", "") in names for each in node.targets):
+            held.append(node.value)
+    return {each.value for each in held if isinstance(each, ast.Constant) and isinstance(each.value, str)}
 
 
 def _anything_for(place: re.Match[str]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from gclint.ir.layout import is_spread
-from gclint.ir.syntax import FUNCTIONS, FunctionDef, Module, nodes
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, nodes
 from gclint.run.closures import body_of, bound_names
 
 from .option_names import PRINTS, SAVES, last_name
@@ -46,6 +47,21 @@ def names_of(name: str, module: Module) -> set[str]:
     """A name, and those under which it was imported."""
     aliases = (each for each in module.parents if isinstance(each, ast.alias) and each.asname == name)
     return {name, *(each.name.rpartition(".")[2] for each in aliases)}
+
+
+def is_its_own(node: ast.AST, module: Module) -> bool:
+    """Whether a name is that of a function or a class of the module itself, which nothing else there bears."""
+    return isinstance(node, ast.Name) and node.id in module.once(_defined, module.tree)
+
+
+def _defined(tree: ast.Module) -> frozenset[str]:
+    made = Counter(each.name for each in tree.body if isinstance(each, DEFINITIONS))
+    parts = [*nodes(tree)]
+    others = {each.asname or each.name for each in parts if isinstance(each, ast.alias)}
+    others |= {each.id for each in parts if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    others |= {each.arg for each in parts if isinstance(each, ast.arg)}
+    inner = {each.name for each in parts if isinstance(each, DEFINITIONS)} - made.keys()
+    return frozenset(name for name, times in made.items() if times == 1) - others - inner
 
 
 def spreads(node: ast.AST) -> bool:

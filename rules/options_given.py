@@ -25,6 +25,7 @@ from .option_names import (
     reads_of_own_option,
 )
 from .option_reads import is_only_kept
+from .option_sharing import sharing
 from .training_fields import OF_LIGHTNING
 
 SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
@@ -127,7 +128,7 @@ def is_named(name: str, made: Site, kept: bool, texts: Texts, run: Run) -> bool:
     """Whether any code of the program has the name other than where the option is `made`, or any file beside it, where
     it shares the option or may read the options that the program has kept in a file.
     """
-    beside = [*(run.beside_with(name) if kept else run.beside_with(name, made.module))]
+    beside = [*(run.beside_with(name) if kept else ()), *sharing(name, made, run)]
     modules = [*run.modules_with(name), *beside]
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
     taking = [module for module in dict.fromkeys([*modules, *more]) if texts.read(module)]
