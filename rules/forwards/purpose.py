@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gclint.frameworks.copies import COPY_OF
 from gclint.ir.layout import by_place
-from gclint.ir.syntax import FORS, FUNCTIONS, Module, dotted, nodes
+from gclint.ir.syntax import FORS, FUNCTIONS, TRIES, Module, dotted, nodes
 from gclint.run.closures import calls_in, enclosing_function, read_names
 from gclint.run.events import Backward, Forward, StateDictLoaded, TrainerStarted
 from gclint.run.guards import conj
@@ -41,6 +41,8 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
             for _, item, file in merged_files(load)
         )
         or (bool(held) and all(_of_a_copy(item, load) or _of_another_kind(item, load) for item in held))
+        or (bool(held) and all(_may_be_of_the_same(item, load) for item in held))
+        or _fills_another_whole(load, run)
         or any(
             _tells_its_state(model) or _made_of(model, held) or _has_no_values(model) for model in load.target.objects()
         )
@@ -82,6 +84,30 @@ def _of_another_kind(item: Object, load: StateDictLoaded) -> bool:
     classes = {root(each).type for each in own}
     targets = {root(each).type for each in load.target.objects()}
     return bool(classes) and all(isinstance(each, Class) for each in classes | targets) and classes.isdisjoint(targets)
+
+
+def _may_be_of_the_same(item: Object, load: StateDictLoaded) -> bool:
+    """Whether a dict has all the names of a model of which nobody knows where it comes from, as of the one that it goes
+    into: they may be one, as where a class keeps an average and puts it back.
+    """
+    own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
+    if item.site is not None and isinstance(item.site.node, ast.DictComp) and "filtered" not in item.state:
+        own += item.known("keys_of").objects()
+    return bool(own) and all(root(each).kind == "unknown" for each in (*own, *load.target.objects()))
+
+
+def _fills_another_whole(load: StateDictLoaded, run: Run) -> bool:
+    """Whether the same fills another model of its class later with nothing left out: what this one lacks is its own."""
+    held, classes = set(load.source.objects()), {root(each).type for each in load.target.objects()}
+    return any(
+        bool(held & set(other.source.objects()))
+        and other.strict.is_const(True)
+        and not set(other.target.objects()) & set(load.target.objects())
+        and classes == {root(each).type for each in other.target.objects()}
+        and conj(other.guard, load.guard) is not None
+        and not any(isinstance(each, TRIES) for each in other.site.module.ancestors(other.site.node))
+        for other in run.of_type(StateDictLoaded, start=run.place(load))
+    )
 
 
 def _first(model: Object) -> Object:
