@@ -39,7 +39,7 @@ from itertools import takewhile
 
 from gclint.finding import Finding, Fix
 from gclint.ir.gate import unless
-from gclint.ir.syntax import DEFINITIONS, Module, Site, nodes
+from gclint.ir.syntax import DEFINITIONS, Module, Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import WrappingMistaken
@@ -90,6 +90,8 @@ def _asks_in_its_way(node: ast.Attribute, module: Module) -> bool:
     inner: ast.AST = node
     other: list[ast.stmt] | list[ast.expr]
     for outer in takewhile(lambda each: not isinstance(each, DEFINITIONS), module.ancestors(node)):
+        if isinstance(outer, (ast.If, ast.IfExp)) and inner is not outer.test and _asks_of(outer.test, model):
+            return True
         if isinstance(outer, ast.IfExp) and inner is not outer.test:
             other = [outer.orelse if inner is outer.body else outer.body]
         elif isinstance(outer, ast.If) and inner is not outer.test:
@@ -102,6 +104,12 @@ def _asks_in_its_way(node: ast.Attribute, module: Module) -> bool:
             return True
         inner = outer
     return False
+
+
+def _asks_of(test: ast.expr, model: str) -> bool:
+    """Whether a condition asks what the model is, or has."""
+    calls = (each for each in nodes(test) if isinstance(each, ast.Call) and each.args)
+    return any(dotted(each.func) in ("isinstance", "hasattr") and ast.dump(each.args[0]) == model for each in calls)
 
 
 def _takes_off(line: ast.stmt, model: str) -> bool:
