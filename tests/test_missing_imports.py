@@ -26,6 +26,9 @@ FINDING = "GCL824"
 THERE = "from parts.nets import Net\n"
 MISSING = "from parts.other import Net\n"
 NAME = "from parts.nets import Other\n"
+REFS = "import sys\nsys.path.insert(0, 'refs')\n"
+BESIDE = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'refs'))\n"
+SETUP = "from setuptools import setup\nsetup()\n"
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +74,12 @@ def codes(capfd: pytest.CaptureFixture[str]) -> list[str]:
         ({}, "import os, sys\nsys.path.insert(0, os.environ['PARTS'])\n" + MISSING + TRAINS),
         ({}, "import sys\nsys.path = [*sys.path, sys.argv[1]]\n" + MISSING + TRAINS),
         ({"paths.py": "import sys\nsys.path.append(input())"}, "import paths\n" + MISSING + TRAINS),
+        ({}, REFS + MISSING + TRAINS),
+        ({}, REFS + NAME + TRAINS),
+        ({}, REFS + "from parts import other\n" + TRAINS),
+        ({"refs/.gitkeep": ""}, REFS + MISSING + TRAINS),
+        ({}, BESIDE + MISSING + TRAINS),
+        ({"paths.py": REFS}, "import paths\n" + MISSING + TRAINS),
     ],
 )
 def test_what_may_be_there_ends_nothing(
@@ -93,6 +102,11 @@ def test_what_may_be_there_ends_nothing(
         ({}, "import sys\n\ndef add(place):\n    sys.path.append(place)\n\nadd('libs')\n" + MISSING + TRAINS),
         ({"parts/nets.py": "from .more import *\n", "parts/more.py": "Net = 1\n"}, NAME + TRAINS),
         ({"parts/nets.py": "import torch\nlayer = torch.nn.Linear(1, 1)\n# Other\n"}, NAME + TRAINS),
+        ({"refs/more.py": ""}, REFS + MISSING + TRAINS),
+        ({"refs/more.py": ""}, REFS + NAME + TRAINS),
+        ({"refs/parts/__init__.py": ""}, REFS + MISSING + TRAINS),
+        ({}, "import sys\nsys.path.insert(0, __file__)\n" + MISSING + TRAINS),
+        ({"parts/__init__.py": "from .other import Net\n"}, REFS + "import parts\n" + TRAINS),
     ],
 )
 def test_an_import_of_what_is_not_there_ends_the_program(
@@ -124,6 +138,49 @@ def test_a_folder_of_the_package_is_not_the_library_of_its_name(
     out, err = capfd.readouterr()
     assert err == ""
     assert [line.split(": ")[1].split()[0] for line in out.splitlines() if line.startswith(path)] == [FINDING]
+
+
+@pytest.mark.parametrize(
+    ("path", "program", "files", "found"),
+    [
+        ("copy/tools/train.py", MISSING, {"setup.py": SETUP}, FINDING),
+        ("copy/tools/train.py", MISSING, {"requirements.txt": "torch"}, FINDING),
+        ("copy/tools/train.py", MISSING, {}, "GCL002"),
+        ("copy/train.py", MISSING, {"setup.py": SETUP}, "GCL002"),
+        (
+            "copy/tools/train.py",
+            "import sys\nfrom pathlib import Path\nsys.path.insert(0, str(Path(__file__).parents[1]))\n" + MISSING,
+            {"setup.py": SETUP},
+            "GCL002",
+        ),
+        ("copy/tools/train.py", "from own.other import Net\n", {"copy/tools/own/__init__.py": ""}, "GCL002"),
+        (
+            "copy/tools/train.py",
+            "import own\n",
+            {"setup.py": SETUP, "copy/tools/own/__init__.py": "from .other import Net\n"},
+            "",
+        ),
+    ],
+)
+def test_a_copy_of_a_package_is_the_one_that_is_imported_where_the_program_looks(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    program: str,
+    files: dict[str, str],
+    found: str,
+) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    copy = {"copy/setup.py": SETUP, "copy/parts/__init__.py": "", "copy/parts/nets.py": "class Net:\n    pass\n"}
+    put(Path(), {**copy, **files, path: program + TRAINS})
+    main(["check", "--no-cache", "--output-format", "concise", "."])
+    out, err = capfd.readouterr()
+    assert err == ""
+    codes = [line.split(": ")[1].split()[0] for line in out.splitlines() if line.startswith(path)]
+    assert codes == [found] * bool(found)
+    assert found or "copy/tools/own/__init__.py:1:1: GCL002" in out
 
 
 def test_a_notebook_may_search_in_another_folder(capfd: pytest.CaptureFixture[str], project: Path) -> None:

@@ -27,7 +27,7 @@ def lacking(module: str, level: int, importer: Path, imports: Imports) -> tuple[
     for count in range(len(parts) - 1, -1 if level else 0, -1):
         package = imports.resolve(".".join(parts[:count]), level, importer)
         if package is not None:
-            own = package.name == "__init__.py" and (bool(level) or imports.is_own_package(parts[0]))
+            own = package.name == "__init__.py" and (bool(level) or imports.is_own_package(parts[0], package))
             files = {entry.partition(".")[0] for entry in os.listdir(package.parent)} if own else {parts[count]}
             return (package, parts[count]) if parts[count] not in files else None
     return None

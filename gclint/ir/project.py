@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclint.source.cache import digest
 from gclint.source.depth import too_deep
-from gclint.source.folders import begins_project
+from gclint.source.folders import PROJECT_MARKS, begins_project
 from gclint.source.source import Source, Unreadable, content, inside, read, real_paths, shown
 from gclint.source.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.source.templates import is_template
@@ -29,7 +29,7 @@ from .search_path import SearchPath, inserted_paths, puts_unknown_paths
 if TYPE_CHECKING:
     from .syntax import Module
 
-ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
+ROOT_MARKS = (*PROJECT_MARKS, ".git")
 
 
 @interpreted
@@ -229,7 +229,7 @@ class Project:
         """Whether an import in a file raises: a package of the project has no such module, and nothing makes one."""
         asked = level or ("." in name and not self._searches_elsewhere)
         found = lacking(name, level, importer, self.imports) if asked else None
-        if found is None:
+        if found is None or self.is_of_another(level):
             return False
         package, last = found
         files = [package, *makers(package, self.imports.root)]
@@ -237,6 +237,12 @@ class Project:
         own, *texts = (path.read_text(encoding="utf-8", errors="replace") for path in files)
         named = any(names(path, text, last) for path, text in zip(files[1:], texts, strict=True))
         return not (searches_otherwise(own) or named)
+
+    def is_of_another(self, level: int) -> bool:
+        """Whether what an import of so many dots finds in the project may be another's: the program looks first in a
+        folder that is not there.
+        """
+        return not level and self.imports.looks_elsewhere
 
     def submodule(self, package: Module, name: str) -> str | None:
         """The file of a submodule, the folder of one without an `__init__.py`; None when the package has none of this

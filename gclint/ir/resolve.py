@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..compiled import cached, interpreted
 from ..pins.copies import DESCRIBED
-from ..source.folders import names
+from ..source.folders import lies_in_another, names
 from .search_path import SearchPath
 
 SOURCE_DIRECTORIES = ("src", "lib", "python")
@@ -53,10 +53,9 @@ class Imports:
         here = _absolute(entry).parent if entry is not None else self.root
         self.script_directory = here if started else self._package_root(here)
         starts = (self.root, self.script_directory)
-        self._first, self._last = (
-            tuple(dict.fromkeys(_absolute(start / place) for place in places for start in starts))
-            for places in inserted
-        )
+        self._put_first = tuple(tuple(_absolute(start / place) for start in starts) for place in inserted.first)
+        self._first = tuple(dict.fromkeys(place for places in self._put_first for place in places))
+        self._last = tuple(dict.fromkeys(_absolute(start / place) for place in inserted.last for start in starts))
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
         self._of_library: dict[str, bool] = {}
@@ -154,11 +153,31 @@ class Imports:
         parts = list(file.relative_to(top).with_suffix("").parts)
         return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
-    def is_own_package(self, name: str) -> bool:
-        """Whether a package by this name stands where the program looks first, or at the root of the project."""
-        places = (*self._first, self.script_directory, self.root, *(self.root / each for each in SOURCE_DIRECTORIES))
+    def is_own_package(self, name: str, file: Path) -> bool:
+        """Whether a file is of the package that Python takes by a name: it is the first of that name where the program
+        looks first, or at the root of the project, as it is installed.
+        """
+        at_root = () if self._is_a_copy else (self.root, *(self.root / each for each in SOURCE_DIRECTORIES))
+        places = (*self._first, self.script_directory, *at_root)
         found = self._regular(places, (name,)) if name not in INSTALLED else None
-        return found is not None and found.name == "__init__.py" and not self._is_described(found.parent)
+        if found is None or found.name != "__init__.py" or found.parent not in file.parents:
+            return False
+        return not self._is_described(found.parent)
+
+    @cached
+    def looks_elsewhere(self) -> bool:
+        """Whether the program looks first in a folder that the project does not hold, or holds with nothing in it: one
+        that git leaves out, or another repository's that was not fetched.
+        """
+        return not all(any(map(self._is_held, places)) for places in self._put_first)
+
+    def _is_held(self, place: Path) -> bool:
+        return self._inside(place) and (self._holds_code(place) or place.is_file())
+
+    @cached
+    def _is_a_copy(self) -> bool:
+        """Whether the project lies within another one, whose programs take what is installed by its name."""
+        return lies_in_another(os.fspath(self.root))
 
     def _relative(self, module: str, level: int, here: Path) -> Path | None:
         for _ in range(level - 1):
@@ -275,8 +294,10 @@ class Imports:
     def _package(self, directory: Path, namespaces: bool) -> Path | None:
         if self._has(directory, "__init__.py"):
             return directory / "__init__.py"
-        holds_code = any(name.endswith(".py") or "." not in name for name in self._entries(directory))
-        return directory if namespaces and holds_code else None
+        return directory if namespaces and self._holds_code(directory) else None
+
+    def _holds_code(self, directory: Path) -> bool:
+        return any(name.endswith(".py") or "." not in name for name in self._entries(directory))
 
     def _package_root(self, directory: Path) -> Path:
         while self._inside(directory) and directory != self.root and self._has(directory, "__init__.py"):

@@ -217,7 +217,7 @@ def _is_lacking(it: Interpreter, path: str, full: str, level: int, name: str) ->
     module = it.project.module(path) if path.endswith(".py") else None  # a folder may have parts elsewhere
     if module is None or it.steps < 0 or name.startswith("__") or module.path in it.unfinished:
         return False
-    if path.endswith("__init__.py") and not _is_missing(it, full, level):
+    if it.project.is_of_another(level) or (path.endswith("__init__.py") and not _is_missing(it, full, level)):
         return False
     given = _given_on(it, module)
     if given is None or any(name in each.text for each in given[1:]):

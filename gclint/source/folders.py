@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 Listing = dict[str, "os.DirEntry[str]"]
 MOST_BYTES = 1_000_000
+PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml")
 SETS_UP = re.compile(rb"\b(?:setuptools|distutils|skbuild)\b")
 _listed: ContextVar[dict[str, Listing] | None] = ContextVar("listed", default=None)
 
@@ -92,6 +93,16 @@ def repository_of(root: str) -> str:
             return here if root.startswith(os.path.join(here, "")) else root
         above = os.path.dirname(above)
     return above
+
+
+def lies_in_another(root: str) -> bool:
+    """Return whether a project lies within another one, as a copy of somebody's package does."""
+    here, last = root, repository_of(root)
+    while here != last:
+        here = os.path.dirname(here)
+        if begins_project(here, PROJECT_MARKS):
+            return True
+    return False
 
 
 def _sets_up(path: str) -> bool:

@@ -55,7 +55,7 @@ from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 from . import legacy_reductions
-from .attempts import attempted
+from .attempts import attempted, one_of_two
 from .legacy_reductions import by_reduction, meant_by
 from .overloads import METHODS as SCALED
 from .overloads import SINCE, by_name, numbers_by_place
@@ -105,7 +105,9 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     name = _of_torch(call.name) if call is not None else ""
     row = NAMES.get(name)
     version = run.targets.version("torch") if row is not None else None
-    if call is None or row is None or version is None or version < Version(row.since or row.gone) or _asked(event):
+    if call is None or row is None or version is None or version < Version(row.since or row.gone):
+        return
+    if _asked(event) or one_of_two(event.site, row.now):
         return
     gone = bool(row.gone) and version >= Version(row.gone)
     fix = _renamed(event.site, name, row) if call.name == name else None

@@ -8,7 +8,10 @@ and 0.4.1 shows to warn (torch/nn/init.py, nn/functional.py, nn/utils/clip_grad.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_FULL = re.compile(r"\b[a-z]\w*(?:\.\w+)+")
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,12 @@ class Name:
     gone: str = ""
     since: str = ""
     same: int = 0
+
+    @property
+    def now(self) -> tuple[str, ...]:
+        """The full names of what does the same now, that of a module with a dot behind it."""
+        end = "." if self.new.startswith("in ") else ""
+        return tuple(name + end for name in _FULL.findall(self.new))
 
 
 ALL = 99
