@@ -5,8 +5,8 @@ Finds `prepare_model_for_kbit_training` on a model that is not quantised.
 
 ## Why it breaks
 The function converts every half-precision parameter to float32, so that the model takes twice the memory, and freezes
-them all. It turns on gradient checkpointing only for a quantised model: here it does not, though it looks as if it
-did.
+them all; a model that is loaded in float32, as before transformers 5 without `torch_dtype`, stays as it is. It turns on
+gradient checkpointing only for a quantised model: here it does not, though it looks as if it did.
 
 ## Example
 ```python
@@ -33,6 +33,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gclint.finding import Finding
 from gclint.frameworks.peft import is_quantised
 from gclint.rule import Reproduction, Rule
@@ -40,8 +42,13 @@ from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.run import Run
 from gclint.run.values import Object
 
-SYMPTOM = "silent: all parameters become float32, checkpointing stays off"
-CONVERTED = "silent: all parameters become float32"
+STAYS_OFF = "does not turn on checkpointing"
+EFFECTS = {"converts it to float32": "all parameters become float32", STAYS_OFF: "checkpointing stays off"}
+FULL = ("float32", "float", "float64", "double")
+AS_SAVED = Version("5")
+"""The release of transformers from which a model is loaded in the dtype in which it was saved (`dtype="auto"`,
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md); before it is in float32.
+"""
 QUANTISED = re.compile(r"gptq|awq|[_-]?\d-?bits?\b|bnb|int[48]|fp8|quant|hqq|aqlm|gguf|exl2|w\da\d", re.IGNORECASE)
 
 rule = Rule(
@@ -50,7 +57,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),),
     bears=("bits",),
-    certainty=("fails",),
+    certainty=("fails", "fragile"),
     oracles=("recompute",),
     reproduction=Reproduction("bad_not_quantised.py", "good_checkpointed.py", intent=("dtypes", "modes", "trained")),
 )
@@ -66,18 +73,34 @@ def not_quantised(event: RunEnded, run: Run) -> Iterator[Finding]:
         held = call.get("model", 0).possible(prepared.guard)
         found = ((guard, item) for guard, item in held if isinstance(item, Object) and _is_plain(item))
         for guard, model in found:
-            on = bool(model.known("checkpointing").objects())
+            off = not model.known("checkpointing").objects()
+            half = _is_half(model, run)
+            done = [*(["converts it to float32"] if half is not False else []), *([STAYS_OFF] if off else [])]
+            if not done:
+                continue
             yield rule.finding(
                 run,
                 prepared.site,
-                "this model is not quantised: preparing it converts it to float32"
-                + ("" if on else ", and does not turn on checkpointing"),
+                f"this model is not quantised: preparing it {', and '.join(done)}",
                 guard=prepared.guard | guard,
-                symptom=CONVERTED if on else SYMPTOM,
-                versions=("peft",),
+                certainty="fails" if half or off else "fragile",
+                symptom=f"silent: {', '.join(EFFECTS[each] for each in done)}",
+                versions=("peft", "transformers") if half is None else ("peft",),
                 related=[(model.site, "the model is made here")] if model.site is not None else [],
             )
             break
+
+
+def _is_half(model: Object, run: Run) -> bool | None:
+    """Whether parameters of the model are in half precision; None where what was saved decides."""
+    dtype = model.known("dtype")
+    told = dtype.constant()
+    if isinstance(told, str) and told != "auto":
+        return told not in FULL
+    if model.known("pretrained").constant() is False and told is None:
+        return False
+    version = run.targets.version("transformers")
+    return False if told is None and version is not None and version < AS_SAVED else None
 
 
 def _is_plain(model: Object) -> bool:
