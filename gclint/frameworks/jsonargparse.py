@@ -153,7 +153,17 @@ def lightning_cli(call: Call) -> Value:
     settings = (preset[0] if preset else NOBODY).then(given.inside("trainer"))
     trainer = made.attributes["trainer"] = built(call, call.get("trainer_class", 4, of(default)), settings, known)
     if call.get("run", None, TRUE).constant() is not False and command is not None:
+        _hook(call, made, f"before_{command}")
         for item in trainer.objects():
             given_to = {"model": made.attributes["model"], "datamodule": made.attributes["datamodule"]}
             it.library.call_method(it, command, Call(it, call.site, command, [], given_to, receiver=item))
+        _hook(call, made, f"after_{command}")
     return of(made)
+
+
+def _hook(call: Call, made: Object, name: str) -> None:
+    """What the project's own class does before or after the trainer's method (`_run_subcommand` in
+    lightning/pytorch/cli.py).
+    """
+    if isinstance(made.type, Class) and names.class_attribute(made.type, name) is not None:
+        call.it.call(names.of_object(call.it, made, name, call.site.node), Call(call.it, call.site, name))  # type: ignore[arg-type]
