@@ -17,11 +17,17 @@ HALF = ("float16", "half")
 
 def autocast_around(moment: Moment) -> Object | None:
     """The autocast of torch around a moment, where it is on and nothing else could stand there."""
+    block = possible_autocast(moment)
+    others = [each.born for each in moment.contexts if each.is_a("nullcontext")]
+    return block if block is not None and all(compatible(each, block.born) for each in others) else None
+
+
+def possible_autocast(moment: Moment) -> Object | None:
+    """The autocast of torch around a moment, where it is on; where something else may stand there, what it was born
+    under tells when it does.
+    """
     block = moment.inside("autocast")
     if block is None or not str(block.type).startswith("torch."):
-        return None
-    others = [each.born for each in moment.contexts if each.is_a("nullcontext")]
-    if not all(compatible(each, block.born) for each in others):
         return None
     enabled = block.attributes.get("enabled", TRUE)
     literals = [item.value for _, item in enabled if isinstance(item, Const)]

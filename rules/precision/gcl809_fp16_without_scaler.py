@@ -38,8 +38,9 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Backward, LibraryCall, RunEnded, ScalerUsed
+from gclint.run.guards import all_of
 from gclint.run.parallel import forwards_of
-from gclint.run.precision import autocast_around, dtype_of, is_half
+from gclint.run.precision import dtype_of, is_half, possible_autocast
 from gclint.run.run import Run, ways
 from gclint.run.stepping import reaches_a_step
 from gclint.run.values import Object
@@ -81,10 +82,11 @@ def unscaled(event: RunEnded, run: Run) -> Iterator[Finding]:
         if backward.site.node_id in scaled or not reaches_a_step(backward, run):
             continue
         for forward in forwards_of(backward, run):
-            block = autocast_around(forward.moment)
-            if block is None or block.site is None:
+            block = possible_autocast(forward.moment)
+            around = all_of((backward.guard, block.born)) if block is not None else None
+            if block is None or block.site is None or around is None:
                 continue
-            for guard, (dtype,) in ways(backward.guard, dtype_of(block)):
+            for guard, (dtype,) in ways(around, dtype_of(block)):
                 if is_half(dtype):
                     yield rule.finding(
                         run,
