@@ -31,7 +31,8 @@ for epoch in range(epochs):
 
 ## When it is fine
 A class of its own `train` that leaves the part in evaluation mode; `eval()` once more after each `train()`; a part
-without dropout and batch norm; one that trains, be it for a while only. Lightning from 2.2 on leaves the modes as they are.
+without dropout and batch norm; one that trains, be it for a while only. Lightning from 2.2 on leaves the modes
+as they are.
 
 ## Evidence
 torch 2.13.0: a frozen part of BatchNorm1d and Dropout, in evaluation mode before `net.train()`: within 10 steps the
