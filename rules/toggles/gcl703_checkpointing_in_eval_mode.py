@@ -203,9 +203,14 @@ def _turned_on(region: Alternative) -> Site | None:
 
 
 def _train(turned_on: Site) -> Fix | None:
-    """Put the model into training mode after checkpointing is turned on."""
-    node = turned_on.node
+    """Put the model into training mode after checkpointing is turned on, unless its own constructor does that, after
+    which `from_pretrained` sets the mode.
+    """
+    node, own = turned_on.node, enclosing_function(turned_on.module, turned_on.node)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    built = isinstance(own, ast.FunctionDef) and own.name == "__init__"
+    if built and dotted(node.func.value) == own_name(turned_on.module, own):
         return None
     edit = rewrite.insert_after(turned_on, f"{turned_on.module.code(node.func.value)}.train()")
     return (
