@@ -195,7 +195,7 @@ class _Reading:
 
     def _path(self, name: str) -> Path | None:
         """The file of a configuration, or what there is to be copied to it; None when there is none."""
-        if self.directory is None or self.root is None or ".." in Path(_plain(name)).parts:
+        if self.directory is None or self.root is None or os.path.normpath(_plain(name)).startswith(os.pardir):
             return None
         paths = [self.directory / f"{_plain(name)}{ending}" for ending in (".yaml", *TEMPLATES)]
         return next((path for path in paths if inside(path, self.root) and path.is_file()), None)
