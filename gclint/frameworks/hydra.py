@@ -77,7 +77,7 @@ def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] |
     path = given_argument(words, ["--config-path", "-cp"])
     directory = _directory(call, const(path) if path else given["config_path"], name)
     place = page.word if page is not None else _nowhere
-    data = composed(directory, name, words, stored(call), call.it.project.document, place)
+    data = composed(directory, name, words, stored(call), call.it.project.document, place, call.it.project.root)
     return None if data is None else lifted(call, awaited(call, data), name)
 
 

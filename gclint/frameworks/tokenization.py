@@ -75,18 +75,25 @@ def begins(tokenizer: Object) -> bool | None:
     told = tokenizer.attributes.get("add_bos_token", NOTHING).constant()
     if isinstance(told, bool):
         return told
-    names = [item.value for _, item in tokenizer.attributes.get("name", NOTHING) if isinstance(item, Const)]
-    without = any(WITHOUT_BEGIN.search(str(name)) for name in (*names, tokenizer.type))
+    without = any(WITHOUT_BEGIN.search(name) for name in (*_names(tokenizer), str(tokenizer.type)))
     return False if without or not tokenizer.type else None
 
 
 def template_begins(tokenizer: Object) -> bool | None:
-    """Whether a chat template writes the begin token: the program's own, or that of a model on the hub, of which few
-    do; None where nobody knows which model it is.
+    """Whether a chat template writes the begin token: the program's own, or that of a model named in the code, of which
+    few do (None, as only its files tell). False also where the code names no model, but for a tokenizer that is told
+    to add the token, which is of a kind that knows of it.
     """
     own = tokenizer.attributes.get("chat_template", NOTHING).constant()
     if isinstance(own, str):
         return "bos" in own or "<s>" in own
-    named = tokenizer.attributes.get("name", NOTHING).constant()
-    on_the_hub = isinstance(named, str) and named.count("/") <= 1 and not named.startswith((".", "/", "~"))
-    return False if on_the_hub and not BEGINNING.search(str(named)) else None
+    names = _names(tokenizer)
+    if any(BEGINNING.search(name) for name in (*names, str(tokenizer.type))):
+        return None
+    return None if not names and tokenizer.attributes.get("add_bos_token", NOTHING).constant() is True else False
+
+
+def _names(tokenizer: Object) -> list[str]:
+    """The names of models by which the code may load a tokenizer, as far as they are written there."""
+    named = (item.value for _, item in tokenizer.attributes.get("name", NOTHING) if isinstance(item, Const))
+    return [name for name in named if isinstance(name, str)]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 8
 MANDATORY = "???"
+TEMPLATES = (".example.yaml", ".template.yaml", ".sample.yaml")
+"""How the files end of which a user makes those that a program asks for and that the project does not have."""
 PACKAGE = re.compile(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
 GROUP = re.compile(r"(?:(override|optional)\s+)?(/?[\w/.-]+)(?:@([\w.]+))?")
 OVERRIDE = re.compile(r"(\+{0,2}|~)([\w./@-]+)(?:=(.*))?", re.DOTALL)
@@ -46,13 +48,15 @@ def composed(
     stored: Mapping[str, Stored] | None = None,
     load: Callable[[str], Any] = lambda path: load_document(Path(path)).value,
     place: Callable[[str], Site | None] = lambda word: None,
+    root: Path | None = None,
 ) -> dict[str, Any] | None:
-    """The configuration `name` of a directory as the program gets it; None when there is no such configuration.
+    """The configuration `name` of a directory as the program gets it; None when there is no such configuration. Links
+    are followed below `root`, which is the directory itself unless another one is given.
 
     Those in `stored` are known by `group/name`. Interpolations of other keys are put in, others stay as written. What
     `load` reads keeps the places that it has (`pages.Mapping`), and a value of one of the words that of `place`.
     """
-    reading = _Reading(directory, stored or {}, load)
+    reading = _Reading(directory, stored or {}, load, root)
     values = reading.take(words)
     reading.collect(name)
     for group, choice in list(reading.choices.items()):
@@ -71,8 +75,15 @@ def composed(
 class _Reading:
     """The configurations of one directory and those stored; `choices` are the groups' options that were asked for."""
 
-    def __init__(self, directory: Path | None, stored: Mapping[str, Stored], load: Callable[[str], Any]):
+    def __init__(
+        self,
+        directory: Path | None,
+        stored: Mapping[str, Stored],
+        load: Callable[[str], Any],
+        root: Path | None = None,
+    ):
         self.directory = directory
+        self.root = root if root is not None else directory
         self.load = load
         self.stored = stored
         self.choices: dict[str, str] = {}
@@ -183,11 +194,11 @@ class _Reading:
         return found[1] if found else ""
 
     def _path(self, name: str) -> Path | None:
-        """The file of a configuration; None when there is none."""
-        if self.directory is None:
+        """The file of a configuration, or what there is to be copied to it; None when there is none."""
+        if self.directory is None or self.root is None or os.path.normpath(_plain(name)).startswith(os.pardir):
             return None
-        path = self.directory / f"{_plain(name)}.yaml"
-        return path if inside(path, self.directory) and path.is_file() else None
+        paths = [self.directory / f"{_plain(name)}{ending}" for ending in (".yaml", *TEMPLATES)]
+        return next((path for path in paths if inside(path, self.root) and path.is_file()), None)
 
     @staticmethod
     def _defaults(value: Any) -> list[Any]:

@@ -27,7 +27,8 @@ best = saved["best"]
 
 ## When it is fine
 A best that is kept in the file and read from it, or measured again; a comparison that only prints; a name of its own
-for each file, by epoch, number or time; training anew from saved weights, with an optimizer that begins anew as well;
+for each file, by epoch, number or time; training anew from saved weights, with an optimizer that begins anew as well,
+whatever else is read of the file and then not used;
 files of another program.
 
 ## Evidence
@@ -45,14 +46,14 @@ from gclint.ir.syntax import Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import RunEnded, StateFilled
+from gclint.run.events import OptimizerStep, RunEnded, StateFilled
 from gclint.run.guards import Guard
 from gclint.run.run import Run, together
 from gclint.run.values import Object
 
 from ..words import BACKWARD
 from .best_so_far import Best, begins, bests, lets_save
-from .resumed import TRAINING, file_of, goes_on_under, own_saves, saved_alike
+from .resumed import TRAINING, file_of, goes_on_under, own_saves, same, saved_alike
 
 rule = Rule(
     code="GCL316",
@@ -98,22 +99,28 @@ def begins_anew(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _resumes(run: Run) -> Iterator[tuple[StateFilled, Object, Guard]]:
-    """The loads from files of the program's own with which training goes on, each with the guard of that: it counts on
-    from a number in the file, or, where none does, what trains goes on with a state of its own.
+    """The loads from files of the program's own with which training goes on, each with the guard of that: a loop counts
+    on from a number in the file, or, where none does, what trains goes on with a state of its own.
     """
     own = [
-        (load, file, goes_on_under(file, run))
+        (load, file, goes_on_under(file, run, in_loops=True))
         for load in run.of_type(StateFilled)
         for file in filter(None, map(file_of, load.source.objects()))
         if own_saves(load, file, run) or saved_alike(file, run)
     ]
     counts = any(counted is not None for _, _, counted in own)
     for load, file, counted in own:
-        if not counts and any(each.kind in TRAINING for each in load.target.objects()):
+        if not counts and any(_trains_on(each, run) for each in load.target.objects()):
             yield load, file, load.guard
         guard = together(load.guard, counted) if counted is not None else None
         if guard is not None:
             yield load, file, guard
+
+
+def _trains_on(item: Object, run: Run) -> bool:
+    """Whether what got a state of a file trains with it: an optimizer that makes steps, or what goes with one."""
+    steps = item.kind != "optimizer" or any(same(each.optimizer, item) for each in run.of_type(OptimizerStep))
+    return item.kind in TRAINING and steps
 
 
 def _restored(best: Best, load: StateFilled, file: Object, run: Run) -> Fix | None:

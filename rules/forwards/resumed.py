@@ -92,15 +92,16 @@ def _trains(item: Object) -> bool:
     return item.kind in TRAINING
 
 
-def goes_on_under(file: Object, run: Run) -> Guard | None:
+def goes_on_under(file: Object, run: Run, *, in_loops: bool = False) -> Guard | None:
     """The guard under which training counts on from a number that a file holds, that is read off the file's name, or
-    that the file is named by; None where it does not.
+    that the file is named by; None where it does not. With `in_loops` a loop has to count on: that the number after it
+    is computed does not tell that anything begins there.
     """
     path = file.attributes.get("path", NOTHING)
     named_by = sources(path) - set(path.objects())
     return weakest(
         part.born
-        for part in _counted(run)
+        for part in _counted(run, in_loops)
         if part.parent is file or part in named_by or (_is_a_number(part) and _is_read_off(part, path))
     )
 
@@ -119,17 +120,18 @@ def _is_read_off(part: Object, path: Value) -> bool:
     )
 
 
-def _counted(run: Run) -> set[Object]:
-    """From what a loop counts, about what one asks, or to what one is added."""
-    known, count = run.facts.get(COUNTED, (set[Object](), 0))
+def _counted(run: Run, in_loops: bool) -> set[Object]:
+    """From what a loop counts, about what one asks, or (but for `in_loops`) to what one is added."""
+    kept = f"{COUNTED} in loops" if in_loops else COUNTED
+    known, count = run.facts.get(kept, (set[Object](), 0))
     if count < len(run.heap):
         ranges = [item.known("start") for over in run.facts.get(ITERATED, {}).values() for item in over.objects()]
         counts = [each.call.get("start", 0) for each in run.of_type(LibraryCall) if each.name == COUNT and each.call]
         starts = (*ranges, *counts, *run.facts.get(ASKED, {}).values())
         found = [part for start in dict.fromkeys(starts) for part in ancestors(start)]
-        found += [part for item in run.heap[count:] for part in _one_more(item)]
+        found += [part for item in run.heap[count:] if not in_loops for part in _one_more(item)]
         known = known | {part for part in found if isinstance(part, Object)}
-        run.facts[COUNTED] = known, len(run.heap)
+        run.facts[kept] = known, len(run.heap)
     return set(known)
 
 

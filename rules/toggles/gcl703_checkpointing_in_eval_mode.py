@@ -49,6 +49,7 @@ from gclint.run.events import AttributeSet, Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.parallel import forwards_of, trained
 from gclint.run.run import Run, ways
+from gclint.run.stepping import in_order
 from gclint.run.values import Alternative, Class, Const, Object, root
 
 from ..words import BACKWARD
@@ -80,7 +81,8 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
     for model in _trained(event, run):
         for guard, mode, region in _modes(event, model, run):
             turned_on = _turned_on(region)
-            if mode != Const(False) or turned_on is None:
+            switches = _switches(event, model, guard, run) if turned_on is not None else []
+            if mode != Const(False) or turned_on is None or not _may_follow(event, model, switches):
                 continue
             yield rule.finding(
                 run,
@@ -89,7 +91,7 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
                 guard=guard,
                 symptom="silent: nothing is checkpointed, dropout is off",
                 related=[
-                    *_mode_from(event, model, guard, run),
+                    *_mode_from(event, model, switches),
                     (event.site, "gradients are computed here"),
                 ],
                 fixes=(_train(turned_on),),
@@ -188,12 +190,29 @@ def _train_each_round(loop: For | ast.While, switch: Site) -> Fix | None:
     )
 
 
-def _mode_from(event: Backward, model: Object, guard: Guard, run: Run) -> list[tuple[Site, str]]:
-    """Where the evaluation mode of a backward comes from: the last `.eval()` before it, else the load."""
+def _switches(event: Backward, model: Object, guard: Guard, run: Run) -> list[LibraryCall]:
+    """The calls of `eval` and `train` of a model before a backward, as they come."""
     before = (each for each in run.of_type(LibraryCall) if run.place(each) < run.place(event))
-    switches = [each for each in before if mode_set(each, model) is False and conj(each.guard, guard) is not None]
-    if switches:
-        return [(switches[-1].site, "evaluation mode is set here")]
+    return [each for each in before if mode_set(each, model) is not None and conj(each.guard, guard) is not None]
+
+
+def _may_follow(event: Backward, model: Object, switches: list[LibraryCall]) -> bool:
+    """Whether the evaluation mode of a backward is that of what comes before it. A definition that is walked for its
+    own sake may be called before, after, or not at all: then it is what was set before it, or by the load.
+    """
+    if not switches or in_order(switches[-1], event):
+        return True
+    own = [each for each in switches if in_order(each, event)]
+    return mode_set(own[-1], model) is False if own else model.known("pretrained").constant() is True
+
+
+def _mode_from(event: Backward, model: Object, switches: list[LibraryCall]) -> list[tuple[Site, str]]:
+    """Where the evaluation mode of a backward comes from: the last `.eval()` before it, unless training mode is set
+    after that for the rounds to come, else the load.
+    """
+    own = [each for each in switches if in_order(each, event)]
+    if own and mode_set(own[-1], model) is False:
+        return [(own[-1].site, "evaluation mode is set here")]
     return [(model.site, "loaded in evaluation mode")] if model.site else []
 
 
@@ -203,9 +222,14 @@ def _turned_on(region: Alternative) -> Site | None:
 
 
 def _train(turned_on: Site) -> Fix | None:
-    """Put the model into training mode after checkpointing is turned on."""
-    node = turned_on.node
+    """Put the model into training mode after checkpointing is turned on, unless its own constructor does that, after
+    which `from_pretrained` sets the mode.
+    """
+    node, own = turned_on.node, enclosing_function(turned_on.module, turned_on.node)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    built = isinstance(own, ast.FunctionDef) and own.name == "__init__"
+    if built and dotted(node.func.value) == own_name(turned_on.module, own):
         return None
     edit = rewrite.insert_after(turned_on, f"{turned_on.module.code(node.func.value)}.train()")
     return (

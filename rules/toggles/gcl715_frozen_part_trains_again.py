@@ -31,7 +31,8 @@ for epoch in range(epochs):
 
 ## When it is fine
 A class of its own `train` that leaves the part in evaluation mode; `eval()` once more after each `train()`; a part
-without dropout and batch norm; one that trains. Lightning from 2.2 on leaves the modes as they are.
+without dropout and batch norm; one that trains, be it for a while only. Lightning from 2.2 on leaves the modes
+as they are.
 
 ## Evidence
 torch 2.13.0: a frozen part of BatchNorm1d and Dropout, in evaluation mode before `net.train()`: within 10 steps the
@@ -48,7 +49,7 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.frameworks.torch_states import is_inside, mode_set
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, Event, LibraryCall, ModuleCalled, RunEnded, TrainerStarted
+from gclint.run.events import Backward, Event, LibraryCall, ModuleCalled, RunEnded, TrainableChanged, TrainerStarted
 from gclint.run.names import class_attribute
 from gclint.run.parallel import inside
 from gclint.run.run import Run
@@ -113,7 +114,7 @@ def _put_back(
     switches: list[LibraryCall] = [each for each in modes if each.call is not None and is_inside(part, _receiver(each))]
     for use in _uses(part, left, switches, run):
         before = [each for each in switches if run.place(each) < run.place(use)]
-        if not run.place(left) < run.place(use) < last or not before:
+        if not run.place(left) < run.place(use) < last or not before or _trains_at(use, part, run):
             continue
         started = next((each for each in trainers if _is_within(use, each)), None)
         if started is not None and not _is_within(before[-1], started):
@@ -121,6 +122,18 @@ def _put_back(
         if mode_set(before[-1], part) and _receiver(before[-1]) is not part:
             return before[-1]
     return None
+
+
+def _trains_at(use: ModuleCalled, part: Object, run: Run) -> bool:
+    """Whether a part that is frozen in the end trains where it is used: what was last said before unfroze it."""
+    changes = [
+        each
+        for each in run.of_type(TrainableChanged)
+        if run.place(each) < run.place(use)
+        and together(each, use)
+        and (is_inside(part, each.module) or is_inside(each.module, part))
+    ]
+    return bool(changes) and changes[-1].after != "none"
 
 
 def _uses(part: Object, left: LibraryCall, switches: list[LibraryCall], run: Run) -> list[ModuleCalled]:

@@ -24,7 +24,8 @@ Or `apply_chat_template(messages)`, which makes the tokens itself; a column `mes
 ## When it is fine
 `add_special_tokens=False`; a tokenizer or a template without begin token (Qwen's; one of the project's own; that of a
 model named in the code, but for Llama's, Mistral's, Gemma's, Cohere's and DeepSeek's); a text from which the begin
-token is taken. Of most tokenizers only their files tell whether they add one: fragile.
+token is taken. Which model it is has to stand in the code, as a default at least: of one that an option, a folder or a
+file of settings names nothing is said. Of most others only their files tell whether they add a begin token: fragile.
 
 ## Evidence
 transformers 5.23: the text "<s> a b " has the tokens [4, 4, 2, 3], and [4, 2, 3] without special tokens, as

@@ -32,8 +32,8 @@ commands that give it go on to work.
 ## When it is fine
 A function of its own (`str2bool`), `ast.literal_eval`, `action="store_true"`; an option that is off by default and that
 no command gives a word for off; a switch whose default another function sets by `set_defaults`, or that another
-option switches off (`dest=`); one that nothing reads. HfArgumentParser, click, absl, fire and tyro read such words
-themselves.
+option switches off (`dest=`, or `if args.no_shuffle: args.shuffle = False`); one that nothing reads. HfArgumentParser,
+click, absl, fire and tyro read such words themselves.
 
 ## Evidence
 Python 3.12, argparse: `parse_args(["--pretrained", "False"]).pretrained` is True; so is the default `"False"`, a text,
@@ -55,9 +55,10 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.closures import enclosing_function
-from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.events import AttributeSet, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.names import const_text
+from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
 from gclint.run.values import NONE, NOTHING, Class, Const, External, Object, Value
 from gclint.source.source import shown
@@ -113,7 +114,7 @@ def not_switched_off(event: RunEnded, run: Run) -> Iterator[Finding]:
         for option in options:
             if _is_bool(option) and _is_read(option, run):
                 yield from _told(option, call, parsed, run)
-            elif _stores_its_default(option, options, call) and _is_read(option, run):
+            elif _stores_its_default(option, options, call) and _is_in_force(option, parsed, run):
                 yield _without_effect(option, parsed, run)
 
 
@@ -142,6 +143,25 @@ def _stores_its_default(option: Call, options: Sequence[Call], parse: Call) -> b
     alone = sum(destination(each, flags_of(each)) == kept for each in options) == 1
     stored = STORES.get(action or "")
     return alone and not option.open and stored is not None and default.constant() is stored
+
+
+def _is_in_force(switch: Call, parsed: LibraryCall, run: Run) -> bool:
+    """Whether a switch is read as it is parsed, whatever the other options are."""
+    return _is_read(switch, run) and not _is_undone(switch, parsed, run)
+
+
+def _is_undone(switch: Call, parsed: LibraryCall, run: Run) -> bool:
+    """Whether the program sets a switch to the other value where another option says so: `if args.no_shuffle:`."""
+    kept, other = destination(switch, flags_of(switch)), not STORES[const_text(switch.get("action")) or ""]
+    for change in run.of_type(AttributeSet, start=run.place(parsed)):
+        if change.name == kept and change.target in parsed.result.objects():
+            held = [pair for name, value in change.target.attributes.items() if name != kept for pair in value]
+            atoms = {atom for guard, _ in held for atom, _ in everything(guard)}
+            asked = {f"#{item.id}" for _, item in held if isinstance(item, Object)}
+            for way in change.value.is_const(other):
+                if any(atom in atoms or asked & set(atom.of) for atom, _ in everything(change.guard | way)):
+                    return True
+    return False
 
 
 def _stand_together(first: Site, second: Site) -> bool:

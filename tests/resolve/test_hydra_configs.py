@@ -38,6 +38,24 @@ def test_what_is_not_there(directory: Path) -> None:
     assert composed(directory / "nowhere", "config") is None
 
 
+def test_what_a_user_copies_stands_for_what_is_not_there(directory: Path) -> None:
+    (directory / "own.example.yaml").write_text("defaults:\n  - model: mine\n  - _self_\nlr: 2\n")
+    (directory / "model" / "mine.template.yaml").write_text("name: mine\n")
+    assert composed(directory, "own") == {"model": {"name": "mine"}, "lr": 2}
+    (directory / "own.yaml").write_text("lr: 3\n")
+    assert composed(directory, "own") == {"lr": 3}
+
+
+def test_links_are_followed_within_the_project(directory: Path) -> None:
+    place = directory / "program" / "configs"
+    place.mkdir(parents=True)
+    (place / "config.yaml").write_text("defaults:\n  - model: small\n")
+    (place / "model").symlink_to(directory / "model")
+    assert composed(place, "config", root=directory) == {"model": {"name": "small", "depth": 2}}
+    assert composed(place, "config", root=directory / "program") == {}
+    assert composed(place, "../../base", root=directory) is None
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
