@@ -71,8 +71,7 @@ def _put_back(load: StateDictLoaded) -> bool:
 
 def _of_a_copy(item: Object, load: StateDictLoaded) -> bool:
     """Whether a dict is the state dict of a model of which this one is a copy, or the reverse: both have its names."""
-    own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
-    pairs = [(one, other) for one in own for other in load.target.objects()]
+    pairs = [(one, other) for one in _whose_names(item) for other in load.target.objects()]
     return bool(pairs) and all(one is not other and _first(one) is _first(other) for one, other in pairs)
 
 
@@ -90,10 +89,16 @@ def _may_be_of_the_same(item: Object, load: StateDictLoaded) -> bool:
     """Whether a dict has all the names of a model of which nobody knows where it comes from, as of the one that it goes
     into: they may be one, as where a class keeps an average and puts it back.
     """
-    own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
-    if item.site is not None and isinstance(item.site.node, ast.DictComp) and "filtered" not in item.state:
-        own += item.known("keys_of").objects()
+    own = _whose_names(item)
     return bool(own) and all(root(each).kind == "unknown" for each in (*own, *load.target.objects()))
+
+
+def _whose_names(item: Object) -> list[Object]:
+    """The models whose state dict a dict is, or all of whose names a comprehension gives it."""
+    if item.type == "state_dict":
+        return item.attributes.get("of", NOTHING).objects()
+    whole = item.site is not None and isinstance(item.site.node, ast.DictComp) and "filtered" not in item.state
+    return item.known("keys_of").objects() if whole else []
 
 
 def _fills_another_whole(load: StateDictLoaded, run: Run) -> bool:
