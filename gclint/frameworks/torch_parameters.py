@@ -260,3 +260,12 @@ def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> 
     if any(part.kind in ("layer", "modules", "module") for part in value.objects()):
         for outer in (item, *holders(item)):
             loosen(outer)
+
+
+@framework.setter("layer", "weight")
+@framework.setter("layer", "bias")
+def parameter_replaced(it: Interpreter, item: Object, value: Value, node: object) -> None:
+    """`layer.weight = nn.Parameter(kernel, requires_grad=False)`: the layer trains in part at most."""
+    made = (part for part in value.objects() if part.type == "torch.nn.Parameter")
+    if any(part.state.get("grad", TRUE).constant() is False for part in made):
+        item.state["trainable"] = const("some")

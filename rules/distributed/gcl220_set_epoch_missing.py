@@ -82,8 +82,9 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a loop train several times on what a sampler shuffles, without telling it the epoch?"""
     if not event.whole or any(isinstance(each, LibraryCall) and _is_unknown(item) for each, item in _told(run)):
         return
-    unwalked = _unwalked(run)
-    for drawn, backwards in begun_to_train(run):
+    begun = list(begun_to_train(run))
+    unwalked = _unwalked(run) if begun else set[ast.AST | None]()
+    for drawn, backwards in begun:
         if not unwalked <= _passed(drawn):
             continue
         for guard, sampler in shuffling(drawn.item, drawn.guard):
@@ -125,12 +126,11 @@ def _unwalked(run: Run) -> set[ast.AST | None]:
     """
     found: set[ast.AST | None] = set()
     for module in run.modules_with("set_epoch"):
-        walked = {enclosing_function(module, each.site.node) for each in run.events if each.site.module is module}
-        told = [each.func for each in ast.walk(module.tree) if isinstance(each, ast.Call)]
-        for node in told:
-            tells = isinstance(node, ast.Attribute) and node.attr == "set_epoch"
-            if tells and enclosing_function(module, node) not in walked:
-                found.add(_given_to(module, node))
+        called = (each.func for each in ast.walk(module.tree) if isinstance(each, ast.Call))
+        telling = [each for each in called if isinstance(each, ast.Attribute) and each.attr == "set_epoch"]
+        own = (each.site.node for each in run.events if telling and each.site.module is module)
+        walked = {enclosing_function(module, node) for node in own}
+        found |= {_given_to(module, node) for node in telling if enclosing_function(module, node) not in walked}
     return found
 
 
