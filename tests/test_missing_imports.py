@@ -127,6 +127,10 @@ def test_an_import_of_what_is_not_there_ends_the_program(
         ),
         ({"net/__init__.py": "", "net/chem/__init__.py": "", "net/bonds.py": "from chem import A\n"}, "net/bonds.py"),
         ({"chem/bank.py": "from chem import A\n"}, "chem/bank.py"),
+        (
+            {"src/__init__.py": "", "src/chem/__init__.py": "", "src/chem/bank.py": "from chem.engine import A\n"},
+            "src/chem/bank.py",
+        ),
     ],
 )
 def test_a_folder_of_the_package_is_not_the_library_of_its_name(
@@ -138,6 +142,15 @@ def test_a_folder_of_the_package_is_not_the_library_of_its_name(
     out, err = capfd.readouterr()
     assert err == ""
     assert [line.split(": ")[1].split()[0] for line in out.splitlines() if line.startswith(path)] == [FINDING]
+
+
+def test_a_package_in_a_source_folder_is_installed_by_its_name(
+    capfd: pytest.CaptureFixture[str], project: Path
+) -> None:
+    put(project, {"src/chem/__init__.py": "", "src/chem/bank.py": "from chem.engine import A\n" + TRAINS})
+    main(["check", "--no-cache", "--output-format", "concise", "."])
+    out, _ = capfd.readouterr()
+    assert "src/chem/bank.py:1:1: GCL002" in out and FINDING not in out
 
 
 @pytest.mark.parametrize(

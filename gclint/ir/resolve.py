@@ -157,7 +157,9 @@ class Imports:
         """Whether a file is of the package that Python takes by a name: it is the first of that name where the program
         looks first, or at the root of the project, as it is installed.
         """
-        at_root = () if self._is_a_copy else (self.root, *(self.root / each for each in SOURCE_DIRECTORIES))
+        below = [self.root / each for each in SOURCE_DIRECTORIES]
+        sources = [each for each in below if not self._has(each, "__init__.py")]  # a package itself holds none
+        at_root = [] if self._is_a_copy else [self.root, *sources]
         places = (*self._first, self.script_directory, *at_root)
         found = self._regular(places, (name,)) if name not in INSTALLED else None
         if found is None or found.name != "__init__.py" or found.parent not in file.parents:
