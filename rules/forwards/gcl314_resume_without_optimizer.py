@@ -51,12 +51,22 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, ScalerUsed, StateDictLoaded, StateFilled
+from gclint.run.events import (
+    Event,
+    LibraryCall,
+    OptimizerBuilt,
+    OptimizerStep,
+    RunEnded,
+    ScalerUsed,
+    StateDictLoaded,
+    StateFilled,
+)
 from gclint.run.guards import compatible, satisfiable
+from gclint.run.parallel import inside, models_of
 from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const, root
 
 from ..words import BACKWARD
 from .resumed import FILE, Left, file_of, goes_on_under, is_resumed, is_told, left_in_file, same
@@ -98,6 +108,7 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
                 for each in (left_in_file(load, file, run) if is_resumed(file, run) else ())
                 if not _keeps_nothing(each.of)
                 and not goes_on(each.of, file, run)
+                and not _begins_with_its_model(each.of, file, run)
                 and (used := _used(each.of, load, run)) is not None
                 and (guard := together(load.guard, used.guard)) is not None
                 and satisfiable(guard)
@@ -199,6 +210,15 @@ def _catches_up(step: LibraryCall, run: Run) -> bool:
     loops = set(step.moment.loops)
     alone = bool(loops) and not any(loops & set(each.moment.loops) for each in run.of_type(OptimizerStep))
     return alone or (step.call is not None and bool(step.call.positional or step.call.keywords))
+
+
+def _begins_with_its_model(item: Object, file: Object, run: Run) -> bool:
+    """Whether an optimizer begins anew with models that do: other models take their states from the file."""
+    built = (each for each in run.of_type(OptimizerBuilt) if same(each.optimizer, item))
+    own = [model for each in built for model in models_of(each.parameters)]
+    loads = [each for each in run.of_type(StateDictLoaded) if file in map(file_of, each.source.objects())]
+    filled = [root(inside(model)) for each in loads for model in each.target.objects()]
+    return bool(own) and bool(filled) and not any(same(one, other) for one in own for other in filled)
 
 
 def _keeps_nothing(item: Object) -> bool:
