@@ -1,7 +1,4 @@
-"""What code says so that mypyc can compile it: `pip install` takes wheels in which the analysis is machine code.
-
-This module stays Python (see setup.py).
-"""
+"""What code says so that mypyc can compile it (`GCLINT_COMPILE=1`, setup.py); this module itself stays Python."""
 
 from __future__ import annotations
 

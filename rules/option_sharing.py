@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import PurePath
 
 from gclint.ir.syntax import DEFINITIONS, Module, Site, dotted, nodes
+from gclint.run.closures import contains, read_names
 from gclint.run.run import Run
 
 from .option_names import last_name
@@ -23,7 +24,8 @@ def _may_be_made_elsewhere(made: Site, run: Run) -> bool:
     imported, or another one names the function that makes it, or one of its file that comes to that.
     """
     module = made.module
-    maker = next((each for each in module.tree.body if isinstance(each, DEFINITIONS) and _holds(each, made.node)), None)
+    defined = (each for each in module.tree.body if isinstance(each, DEFINITIONS))
+    maker = next((each for each in defined if contains(each, made.node, module)), None)
     makers = _coming_to(maker.name, module) if maker is not None else None
     if makers is None:
         return True
@@ -32,27 +34,20 @@ def _may_be_made_elsewhere(made: Site, run: Run) -> bool:
     return any(_names_one(each, makers, module) for each in chain(own, others))
 
 
-def _holds(outer: ast.AST, node: ast.AST) -> bool:
-    return any(each is node for each in ast.walk(outer))
-
-
 def _coming_to(name: str, module: Module) -> set[str] | None:
     """The functions and classes of a module that come to one of its own; None where the import of it does."""
+    defined = [each for each in module.tree.body if isinstance(each, DEFINITIONS)]
     found, before = {name}, 0
     while len(found) > before:
         before = len(found)
-        found |= {each.name for each in module.tree.body if isinstance(each, DEFINITIONS) and _reads(each, found)}
-    rest = (each for each in module.tree.body if not isinstance(each, DEFINITIONS) and not _is_of_the_program(each))
-    return None if any(_reads(each, found) for each in rest) else found
-
-
-def _reads(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(each, ast.Name) and each.id in names for each in nodes(node))
+        found |= {each.name for each in defined if found & {*read_names(each)}}
+    rest = (each for each in module.tree.body if each not in defined and not _is_of_the_program(each))
+    return None if any(found & {*read_names(each)} for each in rest) else found
 
 
 def _is_of_the_program(node: ast.stmt) -> bool:
     """Whether a statement is run where its file is the program alone."""
-    return isinstance(node, ast.If) and _reads(node.test, {"__name__"})
+    return isinstance(node, ast.If) and "__name__" in read_names(node.test)
 
 
 def _names_one(module: Module, names: set[str], home: Module) -> bool:

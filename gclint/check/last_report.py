@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import cached_property
 
 from gclint import __version__
 from gclint.check.request import Request, directory_of, project_root, settings_of
@@ -16,8 +17,6 @@ from gclint.report.content import Report, RuleInfo
 from gclint.source.cache import Cache, digest
 from gclint.source.remembered import Files
 from gclint.source.stamps import project_stamps, surroundings
-
-from ..compiled import cached, interpreted
 
 _ENTRY = "report"
 
@@ -77,7 +76,6 @@ class Recall:
         self._cache = Cache(directory, key)
 
 
-@interpreted
 class InstalledRules(Mapping[str, RuleInfo]):
     """The installed rules by code, loaded when one is first asked for: most reports ask for none."""
 
@@ -90,7 +88,7 @@ class InstalledRules(Mapping[str, RuleInfo]):
     def __len__(self) -> int:
         return len(self._loaded)
 
-    @cached
+    @cached_property
     def _loaded(self) -> dict[str, RuleInfo]:
         from gclint.rule import load_rules
 

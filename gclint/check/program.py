@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from gclint.launch import Launch
 from gclint.source.source import Source
 
-from ..compiled import cached, interpreted
 from ..failures import Problem
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
@@ -118,7 +117,6 @@ def analyse(
     return made
 
 
-@interpreted
 class _Programs:
     """The programs of a project, walked in order, and all that came of it; the `runs` of those that are kept."""
 
@@ -139,7 +137,7 @@ class _Programs:
         self.origins = Origins()
         self.steps = self.waiting = 0
 
-    @cached
+    @cached_property
     def walker(self) -> Walker:
         """What walks them, loaded when the first is walked: often all that came of them is remembered."""
         with stage("import of the analysis"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,7 @@ from gclint.source.encoding import Encoding
 from gclint.source.kinds import Kind
 from gclint.source.source import MARKS, Source, Unreadable, read
 
-from ..compiled import cached, interpreted
 
-
-@interpreted
 class Remembered(Source):
     """A Python file of which the digest and the marks are told. Asked for its bytes it is what stands in the file
     then, nothing where that cannot be read any more.
@@ -27,12 +25,12 @@ class Remembered(Source):
         told = digest, frozenset(marks)
         self.__dict__.update(path=path, kind="python", notebook=None, where=place, _told=told)
 
-    @cached
+    @cached_property
     def absolute(self) -> Path:
         """Where it lies."""
         return Path(self.where)
 
-    @cached
+    @cached_property
     def _now(self) -> Source:
         return self._read()
 
@@ -72,7 +70,6 @@ class Remembered(Source):
         return self._now.marks if "_now" in self.__dict__ else self.__dict__["_told"][1]
 
 
-@interpreted
 class Files:
     """The files of a check, those remembered in `directory` among them, none with ""; a file is known by its size, its
     times and its inode.
@@ -82,7 +79,7 @@ class Files:
         self._directory = directory
         self._read: dict[str, list[Any]] = {}
 
-    @cached
+    @cached_property
     def _cache(self) -> Cache:
         return Cache(self._directory, f"files-{digest(MARKS)}")
 

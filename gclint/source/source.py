@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,8 +18,6 @@ from gclint.source.folders import is_link
 from gclint.source.kinds import Kind, kind_of
 from gclint.source.lines import newline_of, split_lines
 from gclint.source.notebook import BadNotebook, Notebook, read_notebook
-
-from ..compiled import cached, interpreted
 
 SIZE_LIMIT = 10_000_000
 NOTEBOOK_LIMIT = 100_000_000
@@ -41,7 +40,6 @@ class Unwritable(Exception):
     """An edited text that cannot be written as this file; the message says why."""
 
 
-@interpreted
 @dataclass(frozen=True)
 class Source:
     """A file as read: `path` as shown, `absolute`, and its bytes, which are text in `encoding`."""
@@ -53,7 +51,7 @@ class Source:
     kind: Kind
     notebook: Notebook | None = field(default=None, repr=False)
 
-    @cached
+    @cached_property
     def text(self) -> str:
         """Its text, with the newlines it has on disk; of a notebook the one Python module made of its code cells."""
         return self.decoded()
@@ -62,27 +60,27 @@ class Source:
         """Return the text without keeping it: of thousands of files most are looked at once."""
         return self.encoding.decode(self.data) if self.notebook is None else self.notebook.text
 
-    @cached
+    @cached_property
     def where(self) -> str:
         """Where it lies, as text."""
         return os.fspath(self.absolute)
 
-    @cached
+    @cached_property
     def digest(self) -> str:
         """What tells whether its content changed."""
         return digest([self.data])
 
-    @cached
+    @cached_property
     def marks(self) -> frozenset[str]:
         """Which of `MARKS` stand in it."""
         return frozenset(mark for mark in MARKS if mark.encode() in self.data)
 
-    @cached
+    @cached_property
     def newline(self) -> str:
         """The newline most lines end with."""
         return newline_of(self.text)
 
-    @cached
+    @cached_property
     def lines(self) -> list[str]:
         """The lines of the text with their endings."""
         return split_lines(self.text)

@@ -42,8 +42,9 @@ from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.run import Run
 from gclint.run.values import Object
 
-STAYS_OFF = "does not turn on checkpointing"
-EFFECTS = {"converts it to float32": "all parameters become float32", STAYS_OFF: "checkpointing stays off"}
+CONVERTS = ("converts it to float32", "all parameters become float32")
+STAYS_OFF = ("does not turn on checkpointing", "checkpointing stays off")
+"""What preparing does, and what comes of it."""
 FULL = ("float32", "float", "float64", "double")
 AS_SAVED = Version("5")
 """The release of transformers from which a model is loaded in the dtype in which it was saved (`dtype="auto"`,
@@ -75,16 +76,16 @@ def not_quantised(event: RunEnded, run: Run) -> Iterator[Finding]:
         for guard, model in found:
             off = not model.known("checkpointing").objects()
             half = _is_half(model, run)
-            done = [*(["converts it to float32"] if half is not False else []), *([STAYS_OFF] if off else [])]
+            done = [each for each, holds in ((CONVERTS, half is not False), (STAYS_OFF, off)) if holds]
             if not done:
                 continue
             yield rule.finding(
                 run,
                 prepared.site,
-                f"this model is not quantised: preparing it {', and '.join(done)}",
+                f"this model is not quantised: preparing it {', and '.join(each for each, _ in done)}",
                 guard=prepared.guard | guard,
                 certainty="fails" if half or off else "fragile",
-                symptom=f"silent: {', '.join(EFFECTS[each] for each in done)}",
+                symptom=f"silent: {', '.join(effect for _, effect in done)}",
                 versions=("peft", "transformers") if half is None else ("peft",),
                 related=[(model.site, "the model is made here")] if model.site is not None else [],
             )

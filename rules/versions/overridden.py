@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 
 from packaging.version import Version
-
-from gclint.compiled import cached, interpreted
 
 LOOP = ("_inner_training_loop", "_run_epoch")
 LOGS = ("_maybe_log_save_evaluate", *LOOP)
 
 
-@interpreted
 @dataclass(frozen=True)
 class Method:
     """One method as it is in the releases `since` to `last` ("" for the newest seen).
@@ -33,17 +31,17 @@ class Method:
     callers: tuple[str, ...]
     condition: str = ""
 
-    @cached
+    @cached_property
     def parameters(self) -> list[str]:
         """The names of the parameters after self."""
         return [each.arg for each in signature(self.takes).args[1:]]
 
-    @cached
+    @cached_property
     def positional(self) -> int:
         """How many arguments Trainer gives by position."""
         return len(self._call.args)
 
-    @cached
+    @cached_property
     def keywords(self) -> frozenset[str]:
         """The arguments that Trainer gives by name."""
         return frozenset(each.arg for each in self._call.keywords if each.arg)
