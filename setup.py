@@ -12,7 +12,8 @@ from setuptools import setup
 COMPILED = ("ir", "run", "frameworks", "check")
 """The packages that a check spends its time in."""
 AS_PYTHON = {
-    "gclint/run/release.py",  # its classes are texts with a `__new__` of their own
+    "gclint/run/release.py",  # its classes are texts with a `__new__` of their own, as is that of paths
+    "gclint/run/path_text.py",
     "gclint/check/program.py",  # mypyc 2.4 stops at a lambda in a class that stays Python
     "gclint/check/last_report.py",  # its class is a `Mapping`
 }

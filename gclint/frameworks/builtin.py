@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..run import changes, containers, module_names, names
 from ..run.arithmetic import is_tensor
@@ -14,6 +14,7 @@ from ..run.defaults import unsure
 from ..run.folding import beginning
 from ..run.guards import ALWAYS
 from ..run.jumps import RAISE, leave
+from ..run.path_text import CLASSES, PathText
 from ..run.scalars import is_scalar
 from ..run.values import (
     BY_TEXT,
@@ -344,7 +345,7 @@ def is_instance(call: Call) -> Value:
         if known is None and isinstance(item, Object) and call.last == "isinstance":
             known = _by_bases(call.it, item, classes)
         if isinstance(item, Const) and types and None not in types:
-            known = isinstance(item.value, tuple(each for each in types if each is not None))
+            known = _is_literal_of(item.value, tuple(each for each in types if each is not None))
         if known is None:
             made = call.it.unknown("", call.site)
             made.each = isinstance(item, Object) and item.each
@@ -354,9 +355,14 @@ def is_instance(call: Call) -> Value:
     return union(parts) if parts else call.unknown()
 
 
+def _is_literal_of(value: Any, types: tuple[type, ...]) -> bool:
+    """Whether a literal is of one of these types; a path is its text here, but no text."""
+    return any(each is PathText for each in types) if isinstance(value, PathText) else isinstance(value, types)
+
+
 def _type_of_python(name: str) -> type | None:
-    """One of Python's own types by its name; None for any other."""
-    found = getattr(builtins, name, None)
+    """One of Python's own types by its name, or that of paths; None for any other."""
+    found = PathText if name in CLASSES else getattr(builtins, name, None)
     return found if isinstance(found, type) else None
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
-import posixpath
 from collections.abc import Iterable
 from typing import Any
 
 from ..ir.syntax import Site
-from ..run import imports, names
+from ..run import imports
 from ..run.calls import Call
 from ..run.folding import beginning
 from ..run.guards import choices
@@ -73,7 +72,7 @@ def _that_it_may_be(call: Call, name: Object) -> list[str]:
 # Configuration files
 
 
-@framework.function("builtins.open", "io.open")
+@framework.function("builtins.open", "io.open", "pathlib.Path.open")
 def open_file(call: Call) -> Value:
     """A file with the path it was opened by."""
     made = call.make("file", "file")
@@ -93,33 +92,6 @@ def open_path(call: Call) -> Value | None:
     made.attributes["path"], made.sites["path"] = of(call.receiver), Site.at(call.method.module, opens.value)
     made.made_of = [of(call.receiver)]
     return of(made)
-
-
-@framework.function("os.path.join", "os.path.normpath", "os.path.basename", "os.path.dirname")
-def text_of_path(call: Call) -> Value:
-    """What becomes of paths that are known."""
-    parts = [value.constant() for value in call.positional]
-    if call.keywords or call.open or not parts or not all(isinstance(part, str) for part in parts):
-        return call.unknown()
-    made: str = getattr(posixpath, call.last)(*parts)
-    return const(made)
-
-
-@framework.function("glob.glob")
-def files_like(call: Call) -> Value:
-    """The file that a pattern without signs names, where the project has it."""
-    path = names.const_text(call.get("pathname", 0))
-    if not path or any(sign in path for sign in "*?[") or call.it.project.file(path, call.it.module) is None:
-        return call.unknown()
-    made = call.it.new("list", "", "", call.site)
-    made.items = [const(path)]
-    return of(made)
-
-
-@framework.function("pathlib.Path", "pathlib.PurePath")
-def make_path(call: Call) -> Value:
-    """A path is its text."""
-    return call.positional[0] if len(call.positional) == 1 else call.unknown()
 
 
 @framework.function(

@@ -9,7 +9,7 @@ from ..ir.syntax import Site, dotted, nodes
 from ..run import changes, environment
 from ..run.calls import Call
 from ..run.closures import enclosing_function
-from ..run.events import LibraryCall, Wrapped
+from ..run.events import Wrapped
 from ..run.guards import DISTRIBUTED, NEVER, Guard, complement, either
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
@@ -142,7 +142,7 @@ def is_initialized(call: Call) -> Value:
     """True where the program has joined the others, of one that is seen to do so, or to come past where it would; else
     when started on more than one process, but not yet where the function around is about to join them.
     """
-    begun = call.run.of_type(LibraryCall)
+    begun = call.run.calls_of(lambda name: name.startswith(JOIN) or name.endswith(LEAVES))
     joined = [each.guard - call.run.assumed for each in begun if each.name == JOINING[0]]
     if call.last == "is_initialized" and not any(each.name.endswith(LEAVES) for each in begun):
         yes = either(joined) if joined else NEVER

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gclint.source import folders
 from gclint.source.cache import digest
 from gclint.source.depth import too_deep
 from gclint.source.folders import PROJECT_MARKS, begins_project
@@ -135,14 +136,14 @@ class Project:
 
     def digest(self, path: str) -> str:
         """What tells whether the content of a file (an absolute path) changed, or of a folder which files are checked
-        in it; "" where the project has no file.
+        in it and what else it holds; "" where the project has no file.
         """
         held = self.sources.get(path) or self._read.get(path)
         if held is not None:
             return held.digest
         if path not in self._digests:
             there = os.path.isfile(path) and inside(path, self.root)
-            parts = [content(path)] if there else self._beside.get(path, ())
+            parts = [content(path)] if there else [*self._beside.get(path, ()), *sorted(folders.names(path))]
             self._digests[path] = digest(parts) if parts else ""
         return self._digests[path]
 

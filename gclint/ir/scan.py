@@ -40,7 +40,7 @@ _COMPOUND = re.compile(
 _INNER_TARGETS = re.compile(r"^[ \t]+([A-Za-z_][\w, \t]*)(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 _CHANGES_THE_PROCESS = (
     *("environ[", "environ.", "putenv", "setattr(", "torch.backends", "sys.path", "addsitedir"),
-    *("set_default", "init_process_group", "set_device"),
+    *("set_default", "init_process_group", "set_device", "import_module(", "__import__("),
 )
 _TAKES_WHAT_MAY_BE_REPLACED = ("utils.checkpoint", "torch.utils import", "torch.utils as", "torch import utils")
 _ACTS = re.compile(

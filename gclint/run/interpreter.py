@@ -32,6 +32,7 @@ from .values import (
     Scope,
     Value,
     assigned,
+    const,
     mark_release,
     of,
 )
@@ -111,7 +112,8 @@ class Interpreter:
     nobody knows how often they run: their bodies are walked once. `risks` counts what may raise something for all that
     is known, `handled` is what the innermost handler handles. `aside` are the steps taken in modules that are imported,
     or walked when a name of them is read, which are counted for the project alone, `free` how many more may be; those
-    in `reserve` a decorator may not take, and what it imports may.
+    in `reserve` a decorator may not take, and what it imports may. `on_imports` counts what
+    imports were charged for.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -144,6 +146,7 @@ class Interpreter:
         self.steps = MAX_STEPS
         self.aside = self.reserve = 0
         self.free = STEPS_OF_IMPORTS
+        self.on_imports = 0
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()
@@ -324,12 +327,14 @@ class Interpreter:
         entry = self.run.entry.path if self.run.entry is not None else ""
         free = 0 if self.unfinished - {entry} else self.free
         before, lent, self.reserve = self.steps, self.reserve, 0
+        held = self.on_imports
         self.steps += lent + free  # a module is walked whole, whatever asks for it
         self.walk_module(module, scope, module.name)
         spent = before + lent + free - self.steps
         imported = min(free, spent)
         self.free, self.aside, spent = self.free - imported, self.aside + imported, spent - imported
         self.steps, self.reserve = before - max(0, spent - lent), max(0, lent - spent)
+        self.on_imports = held + before - self.steps
         return scope
 
     def modules_with(self, word: str) -> Iterator[Module]:
@@ -383,18 +388,25 @@ class Interpreter:
         outline = self.project.outline(os.fspath(path))
         return outline is not None and any(each.level for each in outline.executed)
 
+    def _tell_where(self, module: Module, scope: Scope) -> None:
+        """Give a module the name of its file, and a package that of its folder."""
+        file = self.project.absolute(module)
+        scope.names["__file__"] = const(file.as_posix())
+        if file.name == "__init__.py" and "__path__" in module.text:
+            folders = self.new("list", "", "", Site.at(module, module.tree))
+            folders.items = [const(file.parent.as_posix())]
+            scope.names["__path__"] = of(folders)
+
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
         """Walk a module's top level in its own scope, as `name`; of one that is started as a module, the packages
         around it before, and of one that is looked at by itself those that do more than bind names.
         """
-        from .values import const
-
         self.modules[module.path] = scope
         scope.names["__name__"] = const(name)
-        scope.names["__file__"] = const(module.path)
+        self._tell_where(module, scope)
         frame = Frame(None, module, scope, None, self.guard)
-        held = (self.loops, self.contexts, self.forwards, self.expression_statement)
-        self.loops, self.contexts, self.forwards = [], [], []
+        held = (self.loops, self.rounds, self.contexts, self.forwards, self.expression_statement)
+        self.loops, self.rounds, self.contexts, self.forwards = [], [], [], []
         self.frames.append(frame)
         self.unfinished.add(module.path)
         try:
@@ -405,4 +417,4 @@ class Interpreter:
         finally:
             self.frames.pop()
             self.unfinished.discard(module.path)
-            self.loops, self.contexts, self.forwards, self.expression_statement = held
+            self.loops, self.rounds, self.contexts, self.forwards, self.expression_statement = held

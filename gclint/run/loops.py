@@ -33,7 +33,7 @@ class Rounds:
 
     def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
         self.it, self.loop, self.entered = it, loop, Loop(loop)
-        self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
+        self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps + it.on_imports
         self.before = _literals(it, it.module.bound_in(loop).stored)
         self.count, self.vague, self.began = 0, it.vague, it.moment(loop)
         self.starts: list[Guard] = []
@@ -67,8 +67,10 @@ class Rounds:
 
     @property
     def is_costly(self) -> bool:
-        """Whether as many rounds were walked as the budget is for, or the last one not whole."""
-        spent = self.steps - self.it.steps
+        """Whether as many rounds were walked as the budget is for, or the last one not whole. What a round imports is
+        walked once, in whichever: that counts for none.
+        """
+        spent = self.steps - self.it.steps - self.it.on_imports
         costs = self.count > 1 and spent + spent // self.count > STEPS_FOR_ALL
         return costs or self.count >= MOST_ROUNDS or any(each.is_incomplete for each in (self, *self.it.rounds))
 

@@ -14,6 +14,7 @@ from .filling import forced, promised
 from .guards import NEVER, compatible, complement, either
 from .jumps import raises
 from .pages import place_of
+from .path_text import PathText
 from .release import Release
 from .values import (
     BY_TEXT,
@@ -144,6 +145,8 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Va
         return of(item)
     if isinstance(item, Method):
         return of(it.child(item.receiver, f"{item.name}.{name}", it.site(node)))
+    if isinstance(item, Const) and isinstance(item.value, PathText):
+        return _of_path(item.value, name, node)
     if isinstance(item, Const) and name == VALUE and isinstance(item.value, (str, int)):
         return of(item)
     if isinstance(item, Const) and not isinstance(item.value, Release) and callable(getattr(item.value, name, None)):
@@ -152,6 +155,14 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Va
     made = it.unknown("", it.site(node))
     mark_release(made, item)
     return of(made)
+
+
+def _of_path(path: PathText, name: str, node: ast.expr) -> Value:
+    """The value of an attribute of a `pathlib.Path`: a part of its text, or one of its methods."""
+    part = path.part(name)
+    return (
+        const(part) if part is not None else of(Partial(External(f"pathlib.Path.{name}"), (const(path),), {}, id(node)))
+    )
 
 
 def _own_name(it: Interpreter, item: Alternative) -> str:
@@ -168,6 +179,8 @@ def _own_name(it: Interpreter, item: Alternative) -> str:
 
 def class_of(item: Alternative) -> External | Class | None:
     """The class of a literal, of a layer or of an object of a class of the project; None for any other."""
+    if isinstance(item, Const) and isinstance(item.value, PathText):
+        return External("pathlib.PosixPath")
     if isinstance(item, Const):
         return External(f"builtins.{type(item.value).__name__}")
     if not isinstance(item, Object):

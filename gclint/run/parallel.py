@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
+from .events import Backward, Event, Forward, TrainerStarted
 from .guards import ALWAYS, DISTRIBUTED, Guard, conj
 from .run import PROCESSES, Run, ways
 from .values import Const, Object, Value, made_from, root
@@ -26,7 +26,7 @@ def alone(run: Run) -> bool:
 
 def is_group_of_one(run: Run) -> bool:
     """Whether the program says itself that it is its only process."""
-    starts = [each.call for each in run.of_type(LibraryCall) if each.name == "torch.distributed.init_process_group"]
+    starts = [each.call for each in run.calls_of("torch.distributed.init_process_group".__eq__)]
     return any(call is not None and call.get("world_size", 3).constant() == 1 for call in starts)
 
 

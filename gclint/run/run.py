@@ -110,6 +110,7 @@ class Run:
     _kinds: dict[type, tuple[list[int], list[Event]]] = field(default_factory=dict, repr=False)
     _place_of: dict[int, int] = field(default_factory=dict, repr=False)
     _asked: dict[str, int] = field(default_factory=dict, repr=False)
+    _named: dict[str, list[LibraryCall]] = field(default_factory=dict, repr=False)
     _calls_at: dict[int, list[LibraryCall]] = field(default_factory=dict, repr=False)
     _makers: dict[Object, LibraryCall] = field(default_factory=dict, repr=False)
     _said: dict[Hashable, tuple[Guard, int, Condition]] = field(default_factory=dict, repr=False)
@@ -133,10 +134,12 @@ class Run:
         for places, events in self._kinds.values():
             first = bisect_left(places, since)
             del places[first:], events[first:]
+        for calls in self._named.values():
+            del calls[bisect_left(calls, since, key=self.place) :]
 
     def let_go(self) -> None:
         """Drop the events, and what holds them or what they made."""
-        for held in (self.events, self._kinds, self._calls_at, self._makers):
+        for held in (self.events, self._kinds, self._named, self._calls_at, self._makers):
             held.clear()
 
     def of_type(self, *kinds: type, start: int = 0) -> list[Any]:
@@ -147,6 +150,15 @@ class Run:
             return events[bisect_left(places, start) :] if start else events.copy()
         ordered = sorted(chain.from_iterable(places[bisect_left(places, start) :] for places, _ in found))
         return [self.events[place] for place in ordered]
+
+    def calls_of(self, wanted: Callable[[str], bool]) -> list[LibraryCall]:
+        """The calls so far of the library's functions whose names are wanted, in order."""
+        from .events import LibraryCall
+
+        for each in self.new_to("names", LibraryCall):
+            self._named.setdefault(each.name, []).append(each)
+        found = [held for name, held in self._named.items() if wanted(name)]
+        return sorted(chain.from_iterable(found), key=self.place) if len(found) != 1 else found[0].copy()
 
     def new_to(self, asker: str, *kinds: type) -> list[Any]:
         """The events of these types since the same asker asked last, for what is drawn from all events one by one."""

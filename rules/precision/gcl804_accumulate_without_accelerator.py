@@ -62,8 +62,10 @@ rule = Rule(
 def plain_backward(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is a loss differentiated past the accelerator in an `accumulate` block?"""
     call = event.call
+    if call is None or call.receiver is None or call.last != "backward":
+        return
     block = event.moment.inside("accumulate")
-    if call is None or call.receiver is None or block is None or block.site is None or call.last != "backward":
+    if block is None or block.site is None:
         return
     accelerators = block.attributes.get("accelerator", NOTHING).objects()
     if call.receiver.kind in ("accelerator", "engine") or not accelerators or _steps(accelerators[0]) == 1:
