@@ -13,6 +13,7 @@ from .values import NOTHING, Alternative, Const, Object, Value, assigned, const,
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
+EXACT = 2**53  # below it floats tell all whole numbers apart
 LEAST, GREATEST = "least", "greatest"  # facts of an object: it is no number below, or above, this one
 
 
@@ -24,10 +25,11 @@ class Ends(NamedTuple):
 
 
 def number_in(item: Alternative) -> float | None:
-    """The number that a literal is; None for anything else."""
-    if not isinstance(item, Const) or isinstance(item.value, bool) or not isinstance(item.value, (int, float)):
+    """The number that a literal is; None for anything else, and for one that may not be exact."""
+    held = item.value if isinstance(item, Const) else None
+    if isinstance(held, bool) or not isinstance(held, (int, float)) or not abs(held) < EXACT:
         return None
-    return item.value
+    return float(held)
 
 
 def ends_of(item: Alternative) -> Ends | None:
@@ -64,7 +66,7 @@ def around(value: Value) -> Ends | None:
 
 def indices(item: Object, start: Value, stop: Value | None = None, step: Value | None = None) -> None:
     """Something is any of the numbers that are counted from `start`, by ones or by another step, to before `stop`."""
-    first, by = around(start), around(step) if step is not None else Ends(1, 1)
+    first, by = around(start), around(step) if step is not None else Ends(1.0, 1.0)
     if first is None or by is None:
         return
     last = (around(stop) if stop is not None else None) or Ends()
@@ -86,7 +88,8 @@ def moved(sign: ast.operator, left: Value, right: Value, made: Object) -> None:
     if ends is None or number is None:
         return
     by = number if isinstance(sign, ast.Add) else -number
-    keep(made, Ends(*(None if end is None else end + by for end in ends)))
+    least, greatest = ends
+    keep(made, Ends(None if least is None else least + by, None if greatest is None else greatest + by))
 
 
 def in_any_round(it: Interpreter, loop: For | ast.While, name: str, start: Value) -> Ends | None:
@@ -112,14 +115,14 @@ def _steps(loop: For | ast.While) -> dict[str, list[float]]:
             found.setdefault(node.target.id, []).append(_step(node))
     for node in inner:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in counted:
-            found.setdefault(node.id, []).append(0)
+            found.setdefault(node.id, []).append(0.0)
     return found
 
 
 def _step(node: ast.AugAssign) -> float:
     number = number_in(Const(node.value.value)) if isinstance(node.value, ast.Constant) else None
-    sign = 1 if isinstance(node.op, ast.Add) else -1 if isinstance(node.op, ast.Sub) else 0
-    return sign * (number or 0)
+    sign = 1.0 if isinstance(node.op, ast.Add) else -1.0 if isinstance(node.op, ast.Sub) else 0.0
+    return sign * (number or 0.0)
 
 
 class Attribute(NamedTuple):
