@@ -20,7 +20,7 @@ from ..frameworks.registry import load_library
 from ..ir.configs import DocumentError, read_document
 from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
-from ..ir.syntax import DEFINITIONS, Definition, Module, Site, nodes
+from ..ir.syntax import DEFINITIONS, Definition, Module, Site
 from ..rule import Question, Rule
 from ..run.bounds import import_raises, judged_in_part, raises_in_every_run
 from ..run.calls import Call
@@ -33,9 +33,10 @@ from ..run.looking import Enough, LookingWalk
 from ..run.run import LEFT_OUT, SHOWN, Run
 from ..run.setters import leave_open
 from ..run.starting import IN_ONE_PROCESS, assumed, call_function, is_collected
-from ..run.values import Alternative, Class, External, Function, Partial, Scope, Value, const, of
+from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
 from ..timing import measured, stage
 from .inquiry import Inquiry
+from .methods import to_be_walked
 from .this_run import known_of
 from .walks import CONFIGURATION_KINDS, AllFound, Consulted, Entered, Sought, Task, Walked, Wanted, keep
 
@@ -241,13 +242,9 @@ class Walker:
         built = len(it.heap)
         made = instantiate(it, item, call)
         leave_open(it, it.heap[built:])
-        for method, held in _callers_first(item):
+        for _, held in to_be_walked(item, lambda method: self.reach.matters(path, f"{name}.{method}")):
             for _, part in held:
-                if (
-                    isinstance(part, Function)
-                    and part.node_id not in it.interpreted
-                    and self.reach.matters(path, f"{name}.{method}")
-                ):
+                if isinstance(part, Function) and part.node_id not in it.interpreted:
                     it.steps = STEPS_PER_DEFINITION
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
@@ -298,12 +295,6 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
     ]
     mentioned = Counter(IDENTIFIER.findall(module.text))
     return sorted(own, key=lambda pair: (isinstance(pair[1], Class) and is_record(pair[1]), mentioned[pair[0]] > 1))
-
-
-def _callers_first(owner: Class) -> list[tuple[str, Value]]:
-    """What a class defines: first what no method of it mentions, which calls the others as they are called."""
-    mentioned = Counter(each.attr for each in nodes(owner.node) if isinstance(each, ast.Attribute))
-    return sorted(owner.names.items(), key=lambda pair: mentioned[pair[0]] > 0)
 
 
 def _is_of_a_mistake(jump: Jump) -> bool:

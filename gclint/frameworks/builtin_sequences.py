@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from ..run import changes, comparison, elements
+from ..run import changes, comparison, counters, elements
 from ..run.arithmetic import is_tensor, names_compared
 from ..run.calls import Call
 from ..run.elements import Arrangement
@@ -178,7 +178,9 @@ def make_range(call: Call) -> Value:
     made = call.make("list", "range")
     made.state["start"], made.state["stop"] = _start(call), _stop(call)
     made.items, made.each = [of(call.it.unknown("i", call.site))], True
-    made.items[0].objects()[0].each = True
+    index = made.items[0].objects()[0]
+    index.each = True
+    counters.indices(index, *([const(0), *call.positional] if len(call.positional) == 1 else call.positional))
     return of(made)
 
 
@@ -220,6 +222,7 @@ def make_enumerate(call: Call) -> Value:
     if held is None or not isinstance(start, int):
         index = call.it.unknown("i", call.site)
         index.each = True
+        counters.indices(index, call.get("start", 1, const(0)))
         made = _pairs(call, [of(index), elements.element(call.it, iterable, call.site.node)])
         elements.drain(call.it, iterable)
         return made

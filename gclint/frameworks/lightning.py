@@ -26,6 +26,12 @@ from .transformers import at_least
 
 PACKAGES = ("lightning", "pytorch_lightning")
 
+OPTIMIZERS = "optimizers"
+"""The fact of a module that steps itself: what its `configure_optimizers` gave."""
+
+BEFORE_TRAINING = ("on_fit_start", "on_train_start")
+"""What a module's own class may do between `configure_optimizers` and the first step (trainer/trainer.py of 2.6)."""
+
 framework = Framework(
     "lightning",
     kinds={"lightning_module": "module"},
@@ -94,13 +100,14 @@ def make_trainer_of_options(call: Call) -> Value | None:
 
 @framework.method("lightning_trainer", "fit")
 def fit(call: Call) -> Value:
-    """configure_optimizers, then training_step and backward for every batch."""
+    """The module's `setup`, its wrapping, configure_optimizers, then training_step and backward for every batch."""
     it, trainer = call.it, call.receiver
     assert trainer is not None
     with started(it, trainer):
         for module in call.get("model", 0).objects():
             if isinstance(module.type, Class):
                 _modes(call, module)
+                _run(it, module, "setup", call, [const("fit")])
                 wrap(call, trainer, module, trainer.attributes.get("accumulate_grad_batches", const(1)))
                 _train(call, module)
     return NONE
@@ -110,10 +117,15 @@ def _train(call: Call, module: Object) -> None:
     it = call.it
     optimizers = _run(it, module, "configure_optimizers", call, [])
     given = [of(_batch(call)), of(it.unknown("batch_idx", call.site))]
-    if module.attributes.get("automatic_optimization", TRUE).constant() is False:
-        _run(it, module, "training_step", call, given)
-        return
+    for hook in BEFORE_TRAINING:
+        _run(it, module, hook, call, [])
     it.loops.append(Loop(call.site.node))
+    _run(it, module, "on_train_epoch_start", call, [])
+    if module.attributes.get("automatic_optimization", TRUE).constant() is False:
+        module.state[OPTIMIZERS] = optimizers
+        _run(it, module, "training_step", call, given)
+        it.loops.pop()
+        return
     loss = _forward(call, module, given)
     entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
     _backward(call, union(entries) if entries else loss)
@@ -157,6 +169,22 @@ def manual_backward(call: Call) -> Value:
     """self.manual_backward(loss)."""
     emit_backward(call, call.get("loss", 0))
     return NONE
+
+
+@framework.method("lightning_module", "optimizers")
+def own_optimizers(call: Call) -> Value | None:
+    """self.optimizers() where the code steps itself: what `configure_optimizers` made, one by itself, several as a list
+    (lightning/pytorch/core/module.py).
+    """
+    assert call.receiver is not None
+    found = list(_optimizers(call.receiver.known(OPTIMIZERS)))
+    if not found or any(guard - call.it.guard for _, guard in found):
+        return None
+    if len(found) == 1:
+        return of(found[0][0])
+    made = call.make("list", "")
+    made.items = [of(optimizer) for optimizer, _ in found]
+    return of(made)
 
 
 @framework.method("lightning_module", "save_hyperparameters")

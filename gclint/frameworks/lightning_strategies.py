@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..run import environment
 from ..run.calls import Call
 from ..run.events import Wrapped
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
-from ..run.values import FALSE, NONE, NOTHING, Alternative, Const, Object, Value, const, of, root, union
+from ..run.parallel import BY_STRATEGY
+from ..run.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, const, of, root, union
 from ..run.wrapping import ALWAYS_WRAPS, GIVEN_TO
 from .deepspeed import remember
 from .process_starters import on_processes, shows_processes
@@ -131,7 +133,12 @@ def _deepspeed(call: Call, strategy: Alternative, name: str, module: Object) -> 
 
 
 def _fsdp(call: Call, strategy: Alternative, module: Object) -> None:
-    """activation_checkpointing_policy wraps layers in torch's wrapper, which is not reentrant."""
+    """The model is sharded on several processes; activation_checkpointing_policy wraps layers in torch's wrapper, which
+    is not reentrant.
+    """
+    with call.it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+        for model in _models(call.it, module) if possible else ():
+            set_state(call.it, model, BY_STRATEGY, TRUE, NONE)
     names = ("activation_checkpointing_policy", "activation_checkpointing")
     if isinstance(strategy, Object) and any(name in strategy.attributes for name in names):
         for model in _models(call.it, module):
@@ -149,6 +156,14 @@ def make_fabric(call: Call) -> Value:
     if _several(made):
         shows_processes(call.it, call.site)
     return of(made)
+
+
+@framework.attribute("fabric", "global_rank", "local_rank")
+@framework.attribute("lightning_trainer", "global_rank", "local_rank")
+@framework.attribute("lightning_module", "global_rank", "local_rank")
+def number_of_process(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """A number that differs on each process."""
+    return environment.number(it, "LOCAL_RANK", it.site(node))  # type: ignore[arg-type]
 
 
 @framework.method("fabric", "setup", "setup_module")

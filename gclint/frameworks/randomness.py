@@ -1,8 +1,8 @@
 """What seeds random numbers and what draws them, by the generator that is shared by a whole process.
 
-`set_seed` of transformers and accelerate (accelerate 1.15, utils/random.py), Lightning's `seed_everything` and lhotse's
-`fix_random_seed` (lhotse 1.31, utils.py) seed Python's, NumPy's and torch's; all processes alike, unless accelerate is
-told `device_specific=True`.
+`set_seed` of transformers and accelerate (accelerate 1.15, utils/random.py), Lightning's `seed_everything`, a Fabric's
+among them (2.6), and lhotse's `fix_random_seed` (lhotse 1.31, utils.py) seed Python's, NumPy's and torch's; all
+processes alike, unless accelerate is told `device_specific=True`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _SEEDS_ALL = {
     "transformers": "set_seed",
     "accelerate": "set_seed",
     "lhotse": "fix_random_seed",
+    "fabric": "seed_everything",
     "lightning": "seed_everything",
     "lightning_fabric": "seed_everything",
     "pytorch_lightning": "seed_everything",

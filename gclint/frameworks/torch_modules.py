@@ -10,7 +10,7 @@ from ..ir.syntax import Site
 from ..run import changes, elements, names
 from ..run.calls import Call
 from ..run.events import Forward, ModuleCalled
-from ..run.guards import Guard
+from ..run.guards import ALWAYS, Guard
 from ..run.interpreter import Interpreter
 from ..run.invocation import is_record
 from ..run.precision import mark_product
@@ -504,9 +504,11 @@ def _may_train(layer: Object) -> bool:
     return how != "none" and (how != "adapters" or is_adapted(layer) is not False)
 
 
-def trainable(item: Object) -> str:
-    """ "all", "some", "none" or "adapters": which parameters of a module train, by what the code said last."""
-    return str(_training(item).constant() or "some")
+def trainable(item: Object, guard: Guard = ALWAYS) -> str:
+    """ "all", "some", "none" or "adapters": which parameters of a module train, by what the code said last, as far as a
+    guard leaves that possible.
+    """
+    return str(_training(item).possible(guard).constant() or "some")
 
 
 def trains_whole(item: Object) -> list[Guard]:

@@ -8,11 +8,11 @@ from ..ir.syntax import Site
 from ..run import elements
 from ..run.calls import Call
 from ..run.events import TrainableChanged
-from ..run.guards import ALWAYS
+from ..run.guards import ALWAYS, either
 from ..run.interpreter import Interpreter
 from ..run.parallel import inside
 from ..run.parts_of_guards import without_elements
-from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
+from ..run.values import NOTHING, TRUE, Const, Object, Value, const, of, root
 from . import module_trees
 from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, seen_below, set_trains
 from .registry import Framework
@@ -168,11 +168,27 @@ def call_requires_grad(call: Call) -> Value:
 
 
 def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
-    if item.parent is None:
+    for flag in _each_way(it, value) if item.parent is not None else ():
+        _freeze_one(it, item, flag, site)
+
+
+def _each_way(it: Interpreter, value: Value) -> Iterator[Value]:
+    """What a flag may be, under the guard of each: a comparison is true in some cases and not in the others."""
+    known = [(guard, bool(item.value)) for guard, item in value if isinstance(item, Const)]
+    if len(known) < len(list(value)):
+        yield value
         return
+    for truth in dict.fromkeys(truth for _, truth in known):
+        with it.under(either(guard for guard, held in known if held is truth)) as possible:
+            if possible:
+                yield const(truth)
+
+
+def _freeze_one(it: Interpreter, item: Object, value: Value, site: Site) -> None:
+    assert item.parent is not None
     wanted = value.constant()
     if "trains" in item.state:
-        before = item.state["trains"].constant()
+        before = item.state["trains"].possible(it.guard).constant()
         set_trains(it, [Named("", item, ALWAYS)], value)
         after = "some" if wanted is None else "all" if wanted else "none"
         if before != wanted:
@@ -185,7 +201,7 @@ def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
 
 def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> None:
     """Record which parameters of a module train; what holds the module then trains in part."""
-    before, inner = trainable(item), inside(item)  # the parameters of a wrapper are those of what it wraps
+    before, inner = trainable(item, it.guard), inside(item)  # the parameters of a wrapper are those of what it wraps
     parameters = parameters_of(it, inner)
     if parameters and literal in ("all", "none"):
         set_trains(it, parameters, const(literal == "all"))
@@ -246,9 +262,10 @@ def make_parameter(call: Call) -> Value:
 def module_requires_grad(call: Call) -> Value:
     """`module.requires_grad_(x)`."""
     assert call.receiver is not None
-    wanted = call.get("requires_grad", 0, TRUE).constant()
-    literal = "some" if wanted is None else "all" if wanted else "none"
-    mark_trainable(call.it, call.receiver, literal, call.site)
+    for flag in _each_way(call.it, call.get("requires_grad", 0, TRUE)):
+        wanted = flag.constant()
+        literal = "some" if wanted is None else "all" if wanted else "none"
+        mark_trainable(call.it, call.receiver, literal, call.site)
     return of(call.receiver)
 
 

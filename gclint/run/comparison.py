@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from . import environment, ordering
+from . import counters, environment, ordering
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, complement, conj, either
 from .values import MISSING, Alternative, Const, External, Method, Missing, Object, Value, release_in
 
@@ -140,6 +140,9 @@ def _compare_items(
         known = _process_count(first.kind, operator, second.value)
         if known is not None:
             return [(guard, truth == known) for guard, truth in _both(DISTRIBUTED)]
+    told = counters.decided(first, operator, second)
+    if told is not None:
+        return [(ALWAYS, told)]
     if isinstance(operator, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         return [(guard, truth != negative) for guard, truth in equality(it, first, second, node)]
     return _ordered(it, first, operator, second, node)

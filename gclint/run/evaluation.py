@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import FunctionDef, Site, arguments, dotted, parameters
-from . import arithmetic, changes, comparison, comprehensions, conditions, containers, elements, names
+from . import arithmetic, changes, comparison, comprehensions, conditions, containers, counters, elements, names
 from .calls import Call
 from .folding import apart, folded
 from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
@@ -197,6 +197,7 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
     if made is not None:
         return made
     result = it.derived(site, [left, right])
+    counters.moved(sign, left, right, result)
     arithmetic.remember(it, sign, left, right, result, site)
     return of(result)
 

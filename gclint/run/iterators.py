@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import dotted
-from . import elements, names
+from . import counters, elements, names
 from .catching import Handlers, catches
 from .jumps import RAISE
-from .values import Alternative, Class, External, Function, Object, Value, of, union
+from .values import NOTHING, Alternative, Class, External, Function, Object, Value, const, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -112,9 +112,13 @@ def _first_argument(it: Interpreter, node: ast.expr) -> tuple[str, ast.expr | No
 
 
 def _paired(it: Interpreter, node: ast.expr, take: Take) -> Take:
+    plain = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    start = const(0) if plain else NOTHING
+
     def with_number(value: Value) -> None:
         number = it.unknown("i", it.site(node))
         number.each = True
+        counters.indices(number, start)
         pair = it.new("tuple", "", "", it.site(node))
         pair.items = [of(number), value]
         pair.origins = elements.origins_of([value])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import For, dotted, nodes
-from . import conditions, elements, iterators, names
+from . import conditions, counters, elements, iterators, names
 from .events import Loop
 from .guards import ALWAYS, Guard, either, narrowed
 from .jumps import BREAK, CONTINUE, left, taken
@@ -131,11 +131,16 @@ def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | Non
     """Walk the body once for all the rounds that nobody counts: what each makes of what it was may be anything there,
     and after them. Where that leaves a module in another dtype the next round begins otherwise, and is walked as well.
     """
-    counted = [name for name, held in _literals(it, it.module.bound_in(rounds.loop).counted).items() if held]
-    for name in counted:
+    began = _literals(it, it.module.bound_in(rounds.loop).counted)
+    counted = {name: counters.in_any_round(it, rounds.loop, name, Value(held)) for name, held in began.items() if held}
+    for name, ends in counted.items():
         made = it.unknown(name, it.site(rounds.loop))
         made.each = True
+        counters.keep(made, ends)
         it.bind(name, of(made))
+    kept = counters.attributes(it, rounds.loop)
+    for counter in kept:
+        counter.begin(it, it.site(rounds.loop))
     converted = it.run.facts.setdefault(CONVERTED, [])
     there, before = len(it.heap), len(converted)
     it.vague += 1
@@ -143,14 +148,17 @@ def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | Non
     if it.vague == 1 and any(item.id <= there for item in converted[before:]):
         rounds.walk(guard, value)  # the next one begins with what this one converted
     it.vague -= 1
-    for name in counted:
+    for name, ends in counted.items():
         held = it.scope.lookup(name) or NOTHING
         if any(item.each for item in held.objects()):
             made = it.unknown(name, it.site(rounds.loop))
+            counters.keep(made, ends)
             if any(item.origins for item in held.objects()):  # it sums up what a model gave
                 made = it.derived(it.site(rounds.loop), [held])
                 made.label, made.each = name, False
             it.bind(name, of(made))
+    for counter in kept:
+        counter.end(it, it.site(rounds.loop))
 
 
 def after_others(it: Interpreter, target: ast.expr, value: Value) -> Value:
@@ -160,6 +168,8 @@ def after_others(it: Interpreter, target: ast.expr, value: Value) -> Value:
     if it.vague and all(isinstance(item, Const) for _, item in value) and _outlives(it, target):
         made = it.unknown(it.module.code(target), it.site(target))
         made.each = True
+        if isinstance(target, ast.Attribute):
+            counters.keep(made, counters.of_attribute(it, target.attr, value))
         return of(made)
     return value
 

@@ -13,6 +13,8 @@ from .wholes import SHARED
 
 BY_TRAINER = "DDP by Trainer"
 BY_ACCELERATE = "DDP by accelerate"
+BY_STRATEGY = "sharded by a strategy"
+"""The fact that a library shards a model over the processes, which is no wrapper that the code could see."""
 
 
 def alone(run: Run) -> bool:
@@ -127,5 +129,6 @@ def of_several(base: Guard, forward: Forward) -> Guard | None:
         wrapped.append(base)
     elif model.known("deepspeed").objects() or (forward.through is not None and forward.through.kind == "engine"):
         wrapped += filter(None, [conj(base, frozenset({(DISTRIBUTED, True)}))])
-    wrapped += [guard for guard, (sharded,) in ways(base, model.known("sharded")) if sharded == Const(True)]
+    for fact in ("sharded", BY_STRATEGY):
+        wrapped += [guard for guard, (sharded,) in ways(base, model.known(fact)) if sharded == Const(True)]
     return min(wrapped, key=len, default=None)

@@ -118,8 +118,15 @@ def _left_out(change: Event, wrap: Wrapped) -> bool:
 
 
 def _given_back(changes: list[Event]) -> bool:
-    """Whether the same part is frozen and unfrozen in turn."""
-    return len({_freezes(item) for item in changes if isinstance(item, TrainableChanged)}) > 1
+    """Whether the same part is frozen and unfrozen in turn: by two places to which one round may come."""
+    told = [item for item in changes if isinstance(item, TrainableChanged)]
+    return any(
+        (*one.moment.stack, one.site) != (*other.moment.stack, other.site) and conj(one.guard, other.guard) is not None
+        for one in told
+        if _freezes(one)
+        for other in told
+        if not _freezes(other)
+    )
 
 
 def _finding(run: Run, wrap: Wrapped, change: Event, model: Object) -> Iterator[Finding]:

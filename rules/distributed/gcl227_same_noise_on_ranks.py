@@ -71,6 +71,7 @@ rule = Rule(
             "FullyShardedDataParallel",
             "fully_shard",
             "LightningModule",
+            "Fabric",
             "deepspeed",
         ),
         TRAINS,

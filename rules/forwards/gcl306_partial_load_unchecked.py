@@ -24,14 +24,15 @@ if loaded.missing_keys:
 
 ## When it is fine
 The result, or more of the filtered dict than whether it is empty, is looked at, or the code itself works out which
-names are missing, or counts those that it takes and reads the number, also where another function chooses what is
-loaded and gives the names that it left out; entries that were kept on the model itself, its own state dict among them,
-or that of a model of which it is a copy; adapters or parts that are not trained; entries that the code takes out by
-name, such as a head, and does not put back under another; files to which the program itself, a function of it, or the
-model's class, saved a part; models that are made without values, as under `init_empty_weights`; what distributed
-checkpoint read, which raises for names that the files lack; strictness that the code decides, by an argument or by a
-strict load of the same file in the other branch; a second attempt in an `except` that says the strict one failed; a
-function that no program of the project comes to, where it has some, nor may look up under a name that nobody can tell.
+names are missing, or counts or lists those that it takes, or leaves out, and reads that, also by an attribute or where
+another function chooses what is loaded and gives the names that it left out; entries that were kept on the model
+itself, its own state dict among them, or that of a model of which it is a copy; adapters or parts that are not trained;
+entries that the code takes out by name, such as a head, and does not put back under another; files to which the program
+itself, a function of it, or the model's class, saved a part; models that are made without values, as under
+`init_empty_weights`; what distributed checkpoint read, which raises for names that the files lack; strictness that the
+code decides, by an argument or by a strict load of the same file in the other branch; a second attempt in an `except`
+that says the strict one failed; a function that no program of the project comes to, where it has some, nor may look up
+under a name that nobody can tell.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -62,6 +63,7 @@ from .merged import is_own, merged_files
 from .printed import is_printed_never
 from .purpose import by_membership, on_purpose
 from .resumed import FILE
+from .tallies import counts_beside
 
 TELL = ("logging", "sys", "warnings")
 COUNTS = ("builtins.len", "builtins.print")
@@ -304,27 +306,10 @@ def _around(site: Site, name: str) -> ast.AST:
 def _counted(load: StateDictLoaded, run: Run) -> bool:
     """Whether the code asks how many entries are loaded, or which, or counts them as it takes them."""
     held = load.source.objects()
-    return any(item.site is not None and _counts_beside(item.site) for item in held) or any(
+    return any(item.site is not None and counts_beside(item.site, load.site, run) for item in held) or any(
         event.name in COUNTS and any(item in held for value in event.call.inputs() for item in value.objects())
         for event in run.of_type(LibraryCall)
     )
-
-
-def _counts_beside(made: Site) -> bool:
-    """Whether a number grows with each entry that is put into a dict, in the same block, and is read elsewhere."""
-    own, around = made.module.statement(made.node), enclosing_function(made.module, made.node)
-    name = dotted(own.targets[0]) if isinstance(own, ast.Assign) else ""
-    lines = [line for line in nodes(around) if isinstance(line, ast.stmt)]
-    puts = (line for line in lines if isinstance(line, ast.Assign) and _puts_into(line.targets[0], name))
-    beside = [each for line in puts for each in made.module.block(line) if isinstance(each, ast.AugAssign)]
-    counts = {dotted(each.target) for each in beside if isinstance(each.op, ast.Add)}
-    return any(
-        isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in counts for each in nodes(around)
-    )
-
-
-def _puts_into(target: ast.expr, name: str) -> bool:
-    return bool(name) and isinstance(target, ast.Subscript) and dotted(target.value) == name
 
 
 def _compared(site: Site, filtered: Site, run: Run) -> bool:

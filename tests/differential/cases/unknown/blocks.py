@@ -50,7 +50,8 @@ if a != "x":
 count = 0
 while os.path.exists(folder) and count < 2:
     count += 1
-    checkpoint(block, 1, use_reentrant=count > 0)  # False, True
+    checkpoint(block, 1, use_reentrant=count > 0)  # True
+    checkpoint(block, 1, use_reentrant=count > 1)  # False, True
 checkpoint(block, 1, use_reentrant=count)  # ?
 while True:
     checkpoint(block, 1, use_reentrant="round")  # 'round'
@@ -69,7 +70,7 @@ while left:
 number = 0
 while number < 80:
     number += 1
-    checkpoint(block, 1, use_reentrant=number > 0)  # False, True
+    checkpoint(block, 1, use_reentrant=number > 0)  # True
 checkpoint(block, 1, use_reentrant=number)  # ?
 state = "first"
 while state != "last":
