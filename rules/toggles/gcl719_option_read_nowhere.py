@@ -3,7 +3,7 @@
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
 nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). Fields of
-the classes that HfArgumentParser and TrlParser fill are options too.
+the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill are options too.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -67,6 +67,8 @@ from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
+FILL = ("tyro", "simple_parsing", "pyrallis", "draccus")
+"""Libraries that fill classes from the command line."""
 OF_A_KERNEL = ["-f"]
 """What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
@@ -75,7 +77,11 @@ rule = Rule(
     code="GCL719",
     name="option-read-nowhere",
     docs=__doc__ or "",
-    words=(("add_argument", "HfArgumentParser", "TrlParser"), ("parse_args", "parse_known_args"), USES_A_MODEL),
+    words=(
+        ("add_argument", "HfArgumentParser", "TrlParser", *FILL),
+        ("parse_args", "parse_known_args", *FILL),
+        USES_A_MODEL,
+    ),
     certainty=("fragile",),
     oracles=(),
     reproduction=Reproduction(
@@ -156,15 +162,15 @@ def unread_in_a_class(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is there a field of a class, filled from the command line, that nothing reads?"""
     if not event.whole or run.entry is None or not uses_a_model(run):
         return
-    for name, site, parsed in unread_fields(run):
+    for option, site, parsed in unread_fields(run):
         yield rule.finding(
             run,
             site,
-            f"nothing reads `--{name}`: whatever is given for it changes nothing",
+            f"nothing reads `--{option}`: whatever is given for it changes nothing",
             guard=parsed.guard,
             certainty="fragile",
             symptom="silent: the run is the one without it",
-            related=list(_given([f"--{name}", f"--{name.replace('_', '-')}"], run))[:3],
+            related=list(_given([f"--{option}", f"--{option.replace('_', '-')}"], run))[:3],
             versions=(),
         )
 
