@@ -3,7 +3,8 @@
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
 nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). Fields of
-the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill are options too.
+the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill are options too, and
+the parameters that click, typer, fire and their like fill, of which the function itself reads none.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -56,6 +57,7 @@ from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
+from ..command_parameters import unread_parameters
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_flow import Flow
@@ -67,8 +69,11 @@ from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
-FILL = ("tyro", "simple_parsing", "pyrallis", "draccus")
-"""Libraries that fill classes from the command line."""
+FILL = (
+    *("tyro", "simple_parsing", "pyrallis", "draccus", "typer", "jsonargparse", "defopt", "Fire("),
+    *("click.option", ".command(", "from click", "from rich_click"),
+)
+"""Libraries that fill classes and functions from the command line."""
 OF_A_KERNEL = ["-f"]
 """What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
@@ -114,19 +119,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                 told.add((option.site, name))
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
-                yield rule.finding(
-                    run,
-                    _stands_at(option, name, run),
-                    f"{why}: whatever is given for it changes nothing",
-                    guard=parsed.guard,
-                    certainty="fragile",
-                    symptom="silent: the run is the one without it",
-                    related=[
-                        *(each.location("replaced here") for each in set_over),
-                        *_given(flags_of(option), run),
-                    ][:3],
-                    versions=(),
-                )
+                yield _told(_stands_at(option, name, run), why, flags_of(option), parsed, run, over=set_over)
 
 
 def _stands_at(option: Call, name: str, run: Run) -> Site:
@@ -163,16 +156,32 @@ def unread_in_a_class(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or run.entry is None or not uses_a_model(run):
         return
     for option, site, parsed in unread_fields(run):
-        yield rule.finding(
-            run,
-            site,
-            f"nothing reads `--{option}`: whatever is given for it changes nothing",
-            guard=parsed.guard,
-            certainty="fragile",
-            symptom="silent: the run is the one without it",
-            related=list(_given([f"--{option}", f"--{option.replace('_', '-')}"], run))[:3],
-            versions=(),
-        )
+        flags = [f"--{option}", f"--{option.replace('_', '-')}"]
+        yield _told(site, f"nothing reads `{flags[0]}`", flags, parsed, run)
+
+
+@rule.on(RunEnded)
+def unread_in_a_function(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is there a parameter of a command, filled from the command line, that its function never reads?"""
+    for flags, site, given in unread_parameters(run) if event.whole and run.entry is not None else ():
+        if uses_a_model(run):
+            yield _told(site, f"the function never reads `{flags[-1]}`", flags, given, run)
+
+
+def _told(
+    site: Site, why: str, flags: list[str], parsed: LibraryCall, run: Run, *, over: Iterable[Site] = ()
+) -> Finding:
+    """What is said of an option that changes nothing."""
+    return rule.finding(
+        run,
+        site,
+        f"{why}: whatever is given for it changes nothing",
+        guard=parsed.guard,
+        certainty="fragile",
+        symptom="silent: the run is the one without it",
+        related=[*(each.location("replaced here") for each in over), *_given(flags, run)][:3],
+        versions=(),
+    )
 
 
 def _is_done_always(site: Site, name: str, option: Call, run: Run) -> bool:
