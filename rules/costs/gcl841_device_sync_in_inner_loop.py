@@ -75,11 +75,10 @@ def read_back(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does every step wait for a number of the GPU's?"""
     told: set[ast.AST] = set()
     for backward in run.of_type(Backward):
-        loop = backward.moment.loops[-1:]
-        if not loop or not reaches_a_step(backward, run):
+        if not backward.moment.loops or not reaches_a_step(backward, run):
             continue
         for read in run.of_type(LibraryCall):
-            if read.moment.loops[-1:] != loop or read.site.node in told or not _is_of(read, backward):
+            if read.site.node in told or not _is_in_a_round_of(read, backward, run) or not _is_of(read, backward):
                 continue
             guard = _in_each_step(read, backward, run)
             if guard is not None:
@@ -92,6 +91,19 @@ def read_back(event: RunEnded, run: Run) -> Iterator[Finding]:
                     certainty="costs",
                     related=[(backward.site, "each step goes backward here")],
                 )
+
+
+def _is_in_a_round_of(read: LibraryCall, backward: Backward, run: Run) -> bool:
+    """Whether each round that goes backward comes to a call, be it in a loop of its own over what the round has; in a
+    loop that computes as well, such as the steps of an environment, the next forward may need the number.
+    """
+    around, loops = backward.moment.loops, read.moment.loops
+    if loops[-1:] == around[-1:]:
+        return True
+    own = loops[len(around) :]
+    return loops == around + own and not any(
+        own[:1] == each.moment.loops[len(around) :][:1] for each in forwards_of(backward, run)
+    )
 
 
 def _is_of(read: LibraryCall, backward: Backward) -> bool:
