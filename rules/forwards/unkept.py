@@ -17,7 +17,7 @@ from gclint.run.events import (
     StateFilled,
 )
 from gclint.run.guards import Guard
-from gclint.run.loops import ITERATED
+from gclint.run.loops import BEGUN, ITERATED
 from gclint.run.parallel import inside, models_of
 from gclint.run.run import Run, together, weakest
 from gclint.run.saved import saves
@@ -37,15 +37,15 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     neither saved nor loaded, where training counts on from a file of the program's own: each with the guard of that.
     """
     counted = goes_on_under(file, run)
-    counted = _goes_on_as_asked(load, file, run) if counted is None else counted
+    built = _built_for(load, run)
+    if counted is None:
+        counted = _goes_on_as_asked(load, file, [each.optimizer for each in built], run)
     guard = together(load.guard, counted) if counted is not None else None
     lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
     if guard is None or lenient or not own_saves(load, file, run):
         return
     if any(run.modules_with(WHOLE)) or not _all_is_known(load, run):
         return
-    models = {root(inside(item)) for item in load.target.objects()}
-    built = [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
     optimizers = {each.optimizer for each in built}
     made = _schedules(load, run)
     steps = [each for each in run.of_type(ScalerUsed) if each.operation == "step"]
@@ -56,17 +56,25 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
             yield guard, item
 
 
-def _goes_on_as_asked(load: StateFilled, file: Object, run: Run) -> Guard | None:
-    """The guard under which the training after a load counts on from a number that the program is given, as it is given
-    the file; None where it does not.
+def _built_for(load: StateFilled, run: Run) -> list[OptimizerBuilt]:
+    """The optimizers of the model that is loaded."""
+    models = {root(inside(item)) for item in load.target.objects()}
+    return [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
+
+
+def _goes_on_as_asked(load: StateFilled, file: Object, optimizers: list[Object], run: Run) -> Guard | None:
+    """The guard under which the training by these optimizers after a load counts on from a number that the program is
+    given, as it is given the file; None where it does not.
     """
     if not any(part.kind == "option" for part in sources(file.attributes.get("path", NOTHING))):
         return None
     around = {loop.node for loop in load.moment.loops}
-    trained = {loop.node for each in run.of_type(OptimizerStep) for loop in each.moment.loops} - around
+    steps = [each for each in run.of_type(OptimizerStep) if any(same(each.optimizer, one) for one in optimizers)]
+    trained = {loop.node for each in steps for loop in each.moment.loops} - around
     ranges = [over for loop, over in run.facts.get(ITERATED, {}).items() if loop in trained]
-    starts = [part for over in ranges for item in over.objects() for part in sources(item.known("start"))]
-    return weakest(part.born for part in starts if part.kind == "option")
+    starts = [item.known("start") for over in ranges for item in over.objects()]
+    starts += [begun for loop, begun in run.facts.get(BEGUN, {}).items() if loop in trained]
+    return weakest(part.born for start in starts for part in sources(start) if part.kind == "option")
 
 
 def schedules_left(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
