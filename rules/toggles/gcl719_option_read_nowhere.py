@@ -53,11 +53,13 @@ from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.closures import read_names
 from gclint.run.events import AttributeSet, LibraryCall, RunEnded
+from gclint.run.guards import ALWAYS
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
 from ..command_parameters import unread_parameters
+from ..config_keys import unread_keys
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_flow import Flow
@@ -71,7 +73,7 @@ CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
 FILL = (
     *("tyro", "simple_parsing", "pyrallis", "draccus", "typer", "jsonargparse", "defopt", "Fire("),
-    *("click.option", ".command(", "from click", "from rich_click"),
+    *("click.option", ".command(", "from click", "from rich_click", "hydra.main", "from hydra"),
 )
 """Libraries that fill classes and functions from the command line."""
 OF_A_KERNEL = ["-f"]
@@ -168,15 +170,22 @@ def unread_in_a_function(event: RunEnded, run: Run) -> Iterator[Finding]:
             yield _told(site, f"the function never reads `{flags[-1]}`", flags, given, run)
 
 
+@rule.on(RunEnded)
+def unread_in_a_configuration(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is there a key of the configuration that hydra gives a program, which nothing reads?"""
+    for name, site in unread_keys(run) if event.whole and run.entry is not None and uses_a_model(run) else ():
+        yield _told(site, f"nothing reads `{name}`", [name], None, run)
+
+
 def _told(
-    site: Site, why: str, flags: list[str], parsed: LibraryCall, run: Run, *, over: Iterable[Site] = ()
+    site: Site, why: str, flags: list[str], parsed: LibraryCall | None, run: Run, *, over: Iterable[Site] = ()
 ) -> Finding:
     """What is said of an option that changes nothing."""
     return rule.finding(
         run,
         site,
         f"{why}: whatever is given for it changes nothing",
-        guard=parsed.guard,
+        guard=parsed.guard if parsed is not None else ALWAYS,
         certainty="fragile",
         symptom="silent: the run is the one without it",
         related=[*(each.location("replaced here") for each in over), *_given(flags, run)][:3],
