@@ -3,8 +3,9 @@
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
 nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). Fields of
-the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill are options too, and
-the parameters that click, typer, fire and their like fill, of which the function itself reads none.
+the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill are options too, as are the
+parameters that click, typer, fire and their like fill, of which the function itself reads none, and the keys of the
+files that hydra puts together for a program.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -29,8 +30,9 @@ attributes, entries and processes that are started, also where it is saved and r
 nobody follows, options whose name any code of the program or a file beside it has, also as a text; a namespace that is
 handed to a library; a class that inherits from a library's, but for what a project adds to the TrainingArguments of
 transformers, which reads its own names only; the number that a launcher gives each process; `-f`, which a notebook's
-kernel is given; hidden options (`help=argparse.SUPPRESS`). Of options that several programs share, all files beside it
-are looked at, other than for what their own parsers give.
+kernel is given; hidden options (`help=argparse.SUPPRESS`); a command that is given its context, or that something
+unknown wraps; keys of hydra beside a `_target_`, or whose name any code or interpolation of the project has. Of options
+that several programs share, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
