@@ -2,10 +2,10 @@
 
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
-nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). Fields of
-the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill are options too, as are the
-parameters that click, typer, fire and their like fill, of which the function itself reads none, and the keys of the
-files that hydra puts together for a program.
+nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). So are the
+fields of the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill, the parameters
+that click, typer, fire and their like fill, of which the function itself reads none, and the keys of the files that
+hydra puts together for a program.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
