@@ -24,6 +24,8 @@ SAME_AGAIN = ("to_container", "to_object")
 LEAVES_IT = ("set_struct", "set_readonly", "resolve", "open_dict", "read_write")
 """Functions of OmegaConf that give the configuration again, and those that take nothing of it (omegaconf 2.3)."""
 AS_A_TEXT = "to_yaml"
+NAMES_THE_FOLDER = "override_dirname"
+"""The interpolation by which all that is given names the folder of the run (docs: configure_hydra/job)."""
 
 
 class Key(NamedTuple):
@@ -89,7 +91,7 @@ class _Keys:
 
     def unread(self, top: NodeFlow) -> Iterator[Key]:
         """Those that nothing reads."""
-        if self.interpolated is not None:
+        if self.interpolated is not None and NAMES_THE_FOLDER not in self.interpolated:
             yield from self._unread_in(self.given.configuration, top, "")
 
     def _unread_in(self, mapping: Object, flow: NodeFlow, begins: str) -> Iterator[Key]:

@@ -63,5 +63,7 @@ def _moved(event: Converted | LibraryCall) -> list[Object]:
     """What is moved: a module, or what nobody knows, which may be one, as it was and as it is given back."""
     if isinstance(event, Converted):
         return [event.module]
-    receiver = event.call.receiver if event.call is not None and event.call.last in ("to", *NAMES) else None
-    return [receiver, *event.result.objects()] if receiver is not None and receiver.kind == "unknown" else []
+    call = event.call
+    if call is None or call.receiver is None or call.receiver.kind != "unknown":
+        return []
+    return [call.receiver, *event.result.objects()] if call.last == "to" or call.last in NAMES else []
