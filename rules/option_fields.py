@@ -20,7 +20,7 @@ from .option_names import (
     last_name,
     takes_of_all,
 )
-from .options_given import Texts, is_handed_on, is_named, is_saved
+from .options_given import Texts, is_handed_on, is_named, is_saved, taken_by
 from .training_fields import OF_TRAINING_ARGUMENTS
 
 OWN = "training_args."
@@ -42,6 +42,7 @@ def unread_fields(run: Run) -> Iterator[Field]:
     texts, told = Texts.of_all(), set[Site]()
     filled = list(filled_objects(run))
     taken = _taken_together(run) if filled else set[Object]()
+    sent = {name for each in run.of_type(LibraryCall) for name in taken_by(each.name) or ()}
     for item, begins, chain, parsed in filled if taken is not None else ():
         if set(chain) & (taken or set()) or any(
             _may_be_read(each, run) for each in chain if isinstance(each.type, Class)
@@ -51,7 +52,7 @@ def unread_fields(run: Run) -> Iterator[Field]:
             continue
         kept = is_saved({*chain}, run)
         for name, site in _fields(item.type):
-            if site in told or records_in(item.attributes.get(name, NOTHING)):
+            if site in told or name in sent or records_in(item.attributes.get(name, NOTHING)):
                 continue
             if not is_named(name, site, kept, texts, run) and not _is_asked(name, site, run):
                 told.add(site)

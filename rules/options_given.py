@@ -36,10 +36,12 @@ TAKEN = {
     "deepspeed.add_config_arguments": (),
     "datasets.fingerprint.Hasher.hash": (),
     "torch.autograd.Function.apply": (),
+    "transformers.utils.send_example_telemetry": ("model_name_or_path", "dataset_name", "task_name"),
 }
 """The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
-0.1 to 0.19); a hash names a cached file, and changes nothing of what is in it (datasets/fingerprint.py), and `apply`
-hands on what it is given to the project's own `forward` (torch/autograd/function.py).
+0.1 to 0.19), or send as telemetry (transformers/utils/hub.py, 4.40); a hash names a cached file, and changes nothing of
+what is in it (datasets/fingerprint.py), and `apply` hands on what it is given to the project's own `forward`
+(torch/autograd/function.py).
 """
 WRITTEN = (ast.Dict, ast.List, ast.Tuple)
 LIGHTNING = ("lightning.", "pytorch_lightning.")
