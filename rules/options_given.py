@@ -15,10 +15,12 @@ from gclint.run.run import Run
 from gclint.run.values import Class, Function, Object, Value
 
 from .option_names import (
+    AS_A_DICT,
     BY_TEXT,
     OF_ALL,
     SAVES,
     TELLS,
+    last_name,
     names_option,
     names_put_together,
     reads_by_text,
@@ -28,7 +30,7 @@ from .option_reads import is_only_kept
 from .option_sharing import sharing
 from .training_fields import OF_LIGHTNING
 
-SAME_AGAIN = ("vars", "dict", "asdict", "replace", "copy", "deepcopy", "Namespace", "_get_kwargs")
+SAME_AGAIN = ("vars", "dict", "replace", "copy", "deepcopy", "Namespace", "_get_kwargs")
 """Functions that give the options again, in another container."""
 
 TAKEN = {
@@ -65,11 +67,17 @@ def is_handed_on(options: set[Object], run: Run, known: tuple[str, ...] = (), *,
         call = each.call
         if call is None or not any(_is_within(options, value, written) for value in call.inputs()):
             continue
-        if call.last in SAME_AGAIN:
+        if call.last in SAME_AGAIN or _is_spelt(each, AS_A_DICT):
             options |= set(each.result.objects())
         elif call.last not in TELLS and taken_by(each.name) is None and not _is_own(each, call, known):
             return True
     return False
+
+
+def _is_spelt(event: LibraryCall, names: tuple[str, ...]) -> bool:
+    """Whether a call is written with one of these names, by which those that take all options are looked for."""
+    node = event.site.node
+    return isinstance(node, ast.Call) and last_name(node.func) in names and event.name.endswith(last_name(node.func))
 
 
 def _is_within(options: set[Object], given: Value, written: bool) -> bool:
