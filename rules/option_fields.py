@@ -1,4 +1,4 @@
-"""Options that are the fields of a dataclass, which transformers' and trl's parsers fill from the command line."""
+"""Options that are the fields of a dataclass, which a library fills from the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import NamedTuple
 from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, Site
 from gclint.run.events import LibraryCall
 from gclint.run.run import Run
-from gclint.run.values import Class, External, Object
+from gclint.run.values import NOTHING, Class, External, Object
 
+from .filled_classes import filled_objects, records_in
 from .option_names import (
     AS_A_DICT,
     BY_LAUNCHERS,
@@ -18,21 +19,20 @@ from .option_names import (
     is_shown,
     last_name,
     takes_of_all,
-    takes_the_command_line,
 )
-from .options_given import Texts, is_handed_on, is_named, is_saved
+from .options_given import Texts, is_handed_on, is_named, is_saved, taken_by
 from .training_fields import OF_TRAINING_ARGUMENTS
 
-PARSES = ("parser.parse_args_into_dataclasses", "parser.parse_args_and_config")
 OWN = "training_args."
 """How the names of TrainingArguments' own methods begin."""
+KEPT_OUT = ("ClassVar", "InitVar", "SUPPRESS", "Suppress", "SuppressFixed", "Fixed", "Positional")
 TRAINING_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
 
 
 class Field(NamedTuple):
-    """A field of a class that is filled from the command line, and the call that fills it."""
+    """A field of a class that is filled from the command line, under an option, and the call that fills it."""
 
-    name: str
+    option: str
     site: Site
     parsed: LibraryCall
 
@@ -40,19 +40,23 @@ class Field(NamedTuple):
 def unread_fields(run: Run) -> Iterator[Field]:
     """The fields that the command line fills and that no code of the program names."""
     texts, told = Texts.of_all(), set[Site]()
-    taken = _taken_together(run)
-    for parsed in run.of_type(LibraryCall) if taken is not None else ():
-        if parsed.name not in PARSES or not takes_the_command_line(parsed.call):
+    filled = list(filled_objects(run))
+    taken = _taken_together(run) if filled else set[Object]()
+    sent = {name for each in run.of_type(LibraryCall) for name in taken_by(each.name) or ()}
+    for item, begins, chain, parsed in filled if taken is not None else ():
+        if set(chain) & (taken or set()) or any(
+            _may_be_read(each, run) for each in chain if isinstance(each.type, Class)
+        ):
             continue
-        for item in _filled(parsed):
-            owner = item.type
-            if not isinstance(owner, Class) or item in (taken or ()) or _may_be_read(item, owner, run):
+        if not isinstance(item.type, Class) or is_handed_on({*chain} - {item}, run):
+            continue
+        kept = is_saved({*chain}, run)
+        for name, site in _fields(item.type):
+            if site in told or name in sent or records_in(item.attributes.get(name, NOTHING)):
                 continue
-            kept = is_saved({item}, run)
-            for name, site in _fields(owner):
-                if site not in told and not is_named(name, site, kept, texts, run) and not _is_asked(name, site, run):
-                    told.add(site)
-                    yield Field(name, site, parsed)
+            if not is_named(name, site, kept, texts, run) and not _is_asked(name, site, run):
+                told.add(site)
+                yield Field(begins + name, site, parsed)
 
 
 def _taken_together(run: Run) -> set[Object] | None:
@@ -91,22 +95,18 @@ def _names(node: ast.AST, name: str) -> bool:
     return last_name(node) == name or (isinstance(node, ast.Constant) and node.value == name)
 
 
-def _filled(parsed: LibraryCall) -> Iterator[Object]:
-    """The objects that a parser makes."""
-    for made in parsed.result.objects():
-        for value in made.items or ():
-            yield from value.objects()
-
-
-def _may_be_read(item: Object, owner: Class, run: Run) -> bool:
+def _may_be_read(item: Object, run: Run) -> bool:
     """Whether code of a library may read what a class of the project adds: it is given the object, or has the class
     that it inherits from. transformers itself reads the names that it knows.
     """
+    owner = item.type
+    if not isinstance(owner, Class):
+        return True
     bases = [base for base in owner.ancestry() if isinstance(base, External) and base.name != "builtins.object"]
     known = [base for base in bases if base.name.startswith("transformers.") and base.name.endswith(TRAINING_ARGUMENTS)]
     if bases != known or any(map(_is_used, run.of_type(LibraryCall))):
         return True
-    return is_handed_on({item}, run, ("transformers.", OWN) if known else ())
+    return is_handed_on({item}, run, ("transformers.", OWN) if known else (), written=True)
 
 
 def _is_used(each: LibraryCall) -> bool:
@@ -126,9 +126,11 @@ def _fields(owner: Class) -> Iterator[tuple[str, Site]]:
 
 
 def _is_kept_out(line: ast.AnnAssign) -> bool:
-    """Whether a field is none of the command line's: `field(init=False)`, a ClassVar, one whose help is suppressed."""
+    """Whether a field is none of the command line's: `field(init=False)`, a ClassVar, one whose help is suppressed, or
+    that tyro leaves out or at its default; or one that is an argument of `__post_init__`.
+    """
     text = ast.dump(line)
-    return "'ClassVar'" in text or "'SUPPRESS'" in text or "arg='init'" in text
+    return any(f"'{each}'" in text for each in KEPT_OUT) or "arg='init'" in text
 
 
 def _is_asked(name: str, site: Site, run: Run) -> bool:

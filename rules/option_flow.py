@@ -70,6 +70,9 @@ class Flow:
         self._open: list[Callable[[], None]] = []
         for site in parses:
             self._parsed(site)
+        self._follow()
+
+    def _follow(self) -> None:
         while self._open and not self.escaped:
             self._open.pop()()
 
@@ -101,7 +104,7 @@ class Flow:
         if isinstance(outer, ast.Attribute):
             self._attribute(module, outer)
         elif isinstance(outer, ast.Subscript) and outer.value is node:
-            self._take(outer.slice)
+            self._take(module, outer, outer.slice)
         elif isinstance(outer, ast.keyword) and outer.arg:
             self._passed(module, module.parents[outer], node, outer.arg)
         elif isinstance(outer, ast.Call):  # what is called is something else of the name
@@ -143,22 +146,29 @@ class Flow:
         if node.attr in OF_ALL:
             self.escaped |= not is_shown(node, module)
         elif called and isinstance(call, ast.Call) and call.args and node.attr in ONE_ENTRY:
-            self._take(call.args[0])
+            self._take(module, call, call.args[0])
         elif isinstance(call, ast.Call) and called and node.attr in ALL_ENTRIES:
             again = same_entries(call, module)
             if again is not None:
                 self._held(module, again)
             else:
                 self.escaped |= not is_shown(node, module)
-        elif isinstance(node.ctx, ast.Load) and not called:
-            nothing = self.run.read_of_others.get(node) or is_only_kept(node, module, self.run)
-            self.taken |= set() if nothing else {node.attr}
+        elif isinstance(node.ctx, ast.Load) and not called and not self._is_left(module, node):
+            self._took(module, node, node.attr)
 
-    def _take(self, key: ast.AST) -> None:
+    def _is_left(self, module: Module, node: ast.Attribute) -> bool:
+        """Whether an attribute is one of something else, or is kept where nothing reads it."""
+        return bool(self.run.read_of_others.get(node)) or is_only_kept(node, module, self.run)
+
+    def _take(self, module: Module, taken: ast.AST, key: ast.AST) -> None:
         if isinstance(key, ast.Constant):
-            self.taken.add(str(key.value))
+            self._took(module, taken, str(key.value))
         else:
             self.escaped = True
+
+    def _took(self, module: Module, taken: ast.AST, name: str) -> None:
+        """One of the options is taken by an expression of a module."""
+        self.taken.add(name)
 
     def _bound_to(self, module: Module, target: ast.AST) -> None:
         if isinstance(target, ast.Name):
@@ -293,7 +303,7 @@ class Flow:
 
     def _passed_to_a_library(self, module: Module, call: ast.Call, name: str) -> None:
         if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
-            self.taken.add(str(call.args[1].value))
+            self._took(module, call, str(call.args[1].value))
         elif name in SAME_AGAIN:
             self._held(module, call)
         elif (made := entries_by_name(call, module)) is not None:

@@ -40,9 +40,9 @@ PARSE = ("parse_args", "parse_known_args")
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 
 
-def takes_the_command_line(parse: Call | None) -> bool:
-    """Whether the words that are parsed are not written in the call."""
-    given = parse.get("args", 0, NONE).only() if parse is not None else None
+def takes_the_command_line(parse: Call | None, place: int = 0) -> bool:
+    """Whether the words that are parsed are not written in the call, which takes them by name or in a place."""
+    given = parse.get("args", place, NONE).only() if parse is not None else None
     return given == Const(None) or is_command_line(given)
 
 

@@ -12,13 +12,15 @@ from gclint.ir.syntax import Module, Site
 from gclint.run.calls import Call
 from gclint.run.events import LibraryCall
 from gclint.run.run import Run
-from gclint.run.values import Class, Function, Object
+from gclint.run.values import Class, Function, Object, Value
 
 from .option_names import (
+    AS_A_DICT,
     BY_TEXT,
     OF_ALL,
     SAVES,
     TELLS,
+    last_name,
     names_option,
     names_put_together,
     reads_by_text,
@@ -28,7 +30,7 @@ from .option_reads import is_only_kept
 from .option_sharing import sharing
 from .training_fields import OF_LIGHTNING
 
-SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
+SAME_AGAIN = ("vars", "dict", "replace", "copy", "deepcopy", "Namespace", "_get_kwargs")
 """Functions that give the options again, in another container."""
 
 TAKEN = {
@@ -36,11 +38,14 @@ TAKEN = {
     "deepspeed.add_config_arguments": (),
     "datasets.fingerprint.Hasher.hash": (),
     "torch.autograd.Function.apply": (),
+    "transformers.utils.send_example_telemetry": ("model_name_or_path", "dataset_name", "task_name"),
 }
 """The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
-0.1 to 0.19); a hash names a cached file, and changes nothing of what is in it (datasets/fingerprint.py), and `apply`
-hands on what it is given to the project's own `forward` (torch/autograd/function.py).
+0.1 to 0.19), or send as telemetry (transformers/utils/hub.py, 4.40); a hash names a cached file, and changes nothing of
+what is in it (datasets/fingerprint.py), and `apply` hands on what it is given to the project's own `forward`
+(torch/autograd/function.py).
 """
+WRITTEN = (ast.Dict, ast.List, ast.Tuple)
 LIGHTNING = ("lightning.", "pytorch_lightning.")
 PARTIAL = "functools.partial"
 TRAIN = ("module.train", "ddp.train", "dp.train")
@@ -54,19 +59,35 @@ def taken_by(name: str) -> tuple[str, ...] | None:
     return () if name.endswith(TRAIN) else TAKEN.get(name)
 
 
-def is_handed_on(options: set[Object], run: Run, known: tuple[str, ...] = ()) -> bool:
+def is_handed_on(options: set[Object], run: Run, known: tuple[str, ...] = (), *, written: bool = False) -> bool:
     """Whether the options go, all together, to code of a library that may read them; none whose name begins with what
-    is `known`.
+    is `known`. With `written` also within a container that is written there.
     """
     for each in run.of_type(LibraryCall):
         call = each.call
-        if call is None or not any(item in options for value in call.inputs() for item in value.objects()):
+        if call is None or not any(_is_within(options, value, written) for value in call.inputs()):
             continue
-        if call.last in SAME_AGAIN:
+        if call.last in SAME_AGAIN or _is_spelt(each, AS_A_DICT):
             options |= set(each.result.objects())
         elif call.last not in TELLS and taken_by(each.name) is None and not _is_own(each, call, known):
             return True
     return False
+
+
+def _is_spelt(event: LibraryCall, names: tuple[str, ...]) -> bool:
+    """Whether a call is written with one of these names, by which those that take all options are looked for."""
+    node = event.site.node
+    return isinstance(node, ast.Call) and last_name(node.func) in names and event.name.endswith(last_name(node.func))
+
+
+def _is_within(options: set[Object], given: Value, written: bool) -> bool:
+    """Whether something is one of the options, or a container that is written with them."""
+    items = given.objects()
+    if any(item in options for item in items):
+        return True
+    containers = [item for item in items if item.site is not None and isinstance(item.site.node, WRITTEN)]
+    held = (value for item in containers if written for value in (*(item.items or ()), *(item.entries or {}).values()))
+    return any(part in options for value in held for part in value.objects())
 
 
 def _is_own(event: LibraryCall, call: Call, known: tuple[str, ...]) -> bool:

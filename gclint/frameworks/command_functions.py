@@ -36,17 +36,26 @@ def add_option(call: Call) -> Value:
     """The function with one parameter given by the command line."""
     assert call.receiver is not None
     made: Call = call.run.facts[f"decorator:{call.receiver.id}"]
-    flags = [text for value in made.positional if (text := names.const_text(value))]
+    flags, name = _flags(made), parameter_of(made)
     if not flags:
         return call.positional[0]
-    plain = [flag for flag in flags if not flag.startswith("-")]
-    name = (plain or [next((flag for flag in flags if flag.startswith("--")), flags[0])])[0]
-    name = name.split("/")[0].lstrip("-").replace("-", "_").lower()
     value = _click_value(made, name, [part for flag in flags for part in flag.split("/")[:1]])
     return Value(
         (guard, Partial(item, (), {name: value}, made.site.node_id, {name: made.site}))
         for guard, item in call.positional[0]
     )
+
+
+def _flags(made: Call) -> list[str]:
+    return [text for value in made.positional if (text := names.const_text(value))]
+
+
+def parameter_of(made: Call) -> str:
+    """The parameter that one of click's options fills; "" where it has no name."""
+    flags = _flags(made)
+    plain = [flag for flag in flags if not flag.startswith("-")]
+    name = next(iter(plain or [flag for flag in flags if flag.startswith("--")] or flags), "")
+    return name.split("/")[0].lstrip("-").replace("-", "_").lower()
 
 
 def _click_value(made: Call, name: str, flags: list[str]) -> Value:

@@ -51,6 +51,8 @@ def make_node(call: Call) -> Value:
         made.state[NEW_ALLOWED] = TRUE
     for item in call.get("init_dict", 0).objects() if of_yacs or call.positional else ():
         _merge(call, made, item)
+        if item.entries is None:
+            made.made_of = call.positional
     for name, value in call.keywords.items() if not of_yacs else ():
         put(made, name, value)
     return of(made)
@@ -116,7 +118,9 @@ def _forget(call: Call, node: Object) -> None:
         for part in inner:
             _forget(call, part)
         if not inner:
-            put(node, name, _under(call, of(call.it.unknown(name, call.site)), held))
+            untold = call.it.unknown(name, call.site)
+            untold.parent = next((item for value in call.positional for item in value.objects()), None)
+            put(node, name, _under(call, of(untold), held))
 
 
 def _takes_new(node: Object) -> bool:
@@ -198,7 +202,7 @@ def from_file(call: Call) -> Value:
 def _untold(call: Call) -> Object:
     """A node of which nobody knows what it has."""
     made = call.it.new("config_node", call.name, "cfg", call.site)
-    made.entries, made.open = {}, True
+    made.entries, made.open, made.made_of = {}, True, call.positional
     return made
 
 

@@ -7,7 +7,7 @@ from ..run.calls import Call
 from ..run.invocation import fields
 from ..run.values import NOTHING, Class, Object, Value, const, of
 from .arguments import given_argument, launched
-from .filled_settings import NOBODY, Given, Words, entries, of_file, overlay, spelled
+from .filled_settings import NOBODY, Given, Words, entries, of_file, overlay, settle, spelled
 from .registry import Framework
 
 framework = Framework("dataclass arguments")
@@ -72,12 +72,12 @@ def _filled(call: Call, owner: Value, read: Given, words: Words, defined: set[st
     given = read.then(Given(spoken.values, {**dict.fromkeys(spoken.values, call.site), **spoken.sites}))
     own = owner.only()
     passed = {name: value for name, value in given.values.items() if name not in defined}
-    result = call.it.call(
-        owner, Call(call.it, call.site, "parsed", [], passed, places=dict(given.sites) if passed else {})
-    )
+    places = dict(given.sites) if passed else {}
+    result = call.it.call(owner, Call(call.it, call.site, "parsed", [], passed, places=places, unfilled=True))
     for item in result.objects():
         if item.kind == "training_args":
             item.open = words is None
             item.attributes.update(given.values if isinstance(own, Class) else {})
     overlay(call, result.objects(), given, words)
+    settle(call, result)
     return result

@@ -15,7 +15,7 @@ from ..ir.syntax import Site, dotted
 from ..run import names
 from ..run.calls import Call
 from ..run.commands import command
-from ..run.invocation import is_record
+from ..run.invocation import after_filling, is_record
 from ..run.pages import SPREAD, is_written
 from ..run.values import NOTHING, Alternative, Class, External, Function, ModuleRef, Object, Value, const, of, union
 from .arguments import literal, overridable, said
@@ -111,8 +111,9 @@ def filled(call: Call, owner: Value, given: Given, words: Words) -> Value:
 
 def _called(call: Call, item: Alternative, given: Given, words: Words) -> Value:
     if isinstance(item, Class) and is_record(item):
-        made = call.it.call(of(item), Call(call.it, call.site, "parsed"))
+        made = call.it.call(of(item), Call(call.it, call.site, "parsed", unfilled=True))
         overlay(call, made.objects(), given, words)
+        settle(call, made)
         return made
     found = names.class_attribute(item, "__init__") if isinstance(item, Class) else of(item)
     function = next((part for _, part in found or () if isinstance(part, Function)), None)
@@ -134,8 +135,10 @@ def parameters(call: Call, function: Function, given: Given, words: Words) -> di
         held = function.defaults.get(param.arg, NOTHING).objects()
         value = _value_of(call, param.arg, given)
         if owner is not None and is_record(owner):
-            made = of(held[0]) if held else call.it.call(of(owner), Call(call.it, call.site, "parsed"))
+            made = of(held[0]) if held else call.it.call(of(owner), Call(call.it, call.site, "parsed", unfilled=True))
             overlay(call, made.objects(), given.inside(param.arg), words)
+            if not held:
+                settle(call, made)
             found[param.arg] = made
         elif value is not None:
             found[param.arg] = value
@@ -177,6 +180,16 @@ def overlay(call: Call, items: Iterable[Object], given: Given, words: Words) -> 
                 item.attributes[name] = value
             elif words is None:
                 item.attributes[name] = overridable(call.it, name, held, call)
+
+
+def settle(call: Call, made: Value) -> None:
+    """Have the records that are filled now do what they do once their fields are there."""
+    for guard, item in made:
+        own = item.type if isinstance(item, Object) else None
+        if isinstance(own, Class) and is_record(own) and names.class_attribute(own, "__init__") is None:
+            with call.it.under(guard) as possible:
+                if possible and isinstance(item, Object):
+                    after_filling(call.it, item, call.site)
 
 
 def _parts(call: Call, item: Object, name: str, held: Value) -> list[Object]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gclint.source.source import inside
 
+from ..ir.project import Project
 from ..ir.syntax import Site
 from ..run import imports, names
 from ..run.calls import Call
@@ -19,7 +23,21 @@ from .hydra_store import asked, awaited, settings, stored
 from .registry import Framework
 from .system import lifted
 
+CONFIGURED = "configured"  # of the run's facts: the functions that get a configuration
+MOST_FILES = 300
+INTERPOLATED = re.compile(r"\$\{([^}]*)")
+
 framework = Framework("hydra")
+
+
+class Configured(NamedTuple):
+    """A function that gets a configuration, which is put together of files of a folder; `names` tells all that these
+    name in interpolations, None where there are too many of them.
+    """
+
+    function: Value
+    configuration: Object
+    names: Callable[[], frozenset[str] | None]
 
 
 @framework.function("hydra.main")
@@ -38,7 +56,20 @@ def give_configuration(call: Call) -> Value:
     given, asked_for = call.it.new("option", "", "cfg", call.site), call.receiver.attributes
     asked(call).append(lambda: _fill(call, given, asked_for))
     _fill(call, given, asked_for)
+    folder, project = _directory(call, asked_for["config_path"], ""), call.it.project
+    configured = Configured(call.positional[0], given, lambda: _interpolated(folder, project))
+    call.run.facts.setdefault(CONFIGURED, []).append(configured)
     return Value((guard, Partial(item, (of(given),), {}, call.site.node_id)) for guard, item in call.positional[0])
+
+
+def _interpolated(folder: Path | None, project: Project) -> frozenset[str] | None:
+    """The words that stand in interpolations of the files of a folder."""
+    paths = sorted(folder.rglob("*.y*ml")) if folder is not None else []
+    if folder is None or len(paths) > MOST_FILES:
+        return None
+    texts = [source.text for path in paths if (source := project.source(os.fspath(path))) is not None]
+    inner = (each for text in texts for each in INTERPOLATED.findall(text))
+    return frozenset(word for each in inner for word in re.findall(r"\w+", each))
 
 
 def _fill(call: Call, given: Object, asked_for: dict[str, Value]) -> None:

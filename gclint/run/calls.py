@@ -32,7 +32,8 @@ class Call:
     where the method was read off it, `instance` the object that a constructor fills in when a class of the project
     inherits from a library's, `owner` the class of the project on which a class method of a library is called.
     `uncalled` is a call that no code makes: a definition is walked for its own sake. It is `spelled_out` where the code
-    in its place makes it, and no library that is called there.
+    in its place makes it, and no library that is called there. Of `unfilled` records somebody fills the fields after
+    they are made, and before their `__post_init__`.
     """
 
     walk: Any
@@ -49,6 +50,7 @@ class Call:
     foreign_mapping: bool = False
     uncalled: bool = False
     spelled_out: bool = False
+    unfilled: bool = False
 
     @property
     def it(self) -> Interpreter:

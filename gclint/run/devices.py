@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from .events import Converted, LibraryCall
 from .guards import CUDA, Guard, conj
+from .parallel import inside
 from .run import Run, ways
 from .values import Alternative, Const, Object, Value, root
 
@@ -51,7 +52,18 @@ def is_cpu(value: Value) -> bool:
 
 
 def on_gpu(model: Object, run: Run) -> Iterator[Guard]:
-    """The conditions under which a model, or what it is a part of, is moved to a GPU."""
-    for event in run.of_type(Converted):
-        if root(event.module) is root(model):
+    """The conditions under which a model, what it is a part of, or what wraps it is moved to a GPU."""
+    wanted = root(inside(model))
+    for event in run.of_type(Converted, LibraryCall):
+        if any(root(inside(item)) is wanted for item in _moved(event)):
             yield from places_on_gpu(event)
+
+
+def _moved(event: Converted | LibraryCall) -> list[Object]:
+    """What is moved: a module, or what nobody knows, which may be one, as it was and as it is given back."""
+    if isinstance(event, Converted):
+        return [event.module]
+    call = event.call
+    if call is None or call.receiver is None or call.receiver.kind != "unknown":
+        return []
+    return [call.receiver, *event.result.objects()] if call.last == "to" or call.last in NAMES else []

@@ -347,12 +347,12 @@ class Interpreter:
                 if module is not None and module not in walked:
                     yield module
 
-    def beside_with(self, word: str, using: Module | None = None) -> Iterator[Module]:
+    def beside_with(self, word: str, using: Module | None = None, *, anywhere: bool = False) -> Iterator[Module]:
         """The modules in or below the folder of the program's file whose text has a word, but those that it imports;
         with `using`, those of the project that some program of it may run which imports this module; none where that
-        is the program's own file and nothing imports it.
+        is the program's own file and nothing imports it. Those `anywhere` are all others of the project.
         """
-        for path in self._beside(using):
+        for path in self.project.beside(os.path.join(self.project.root, "")) if anywhere else self._beside(using):
             source = self.project.source(path) if path not in self.brought else None
             if source is not None and source.kind in ("python", "notebook") and word in source.text:
                 module = self.project.module(path)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..ir.syntax import Site
 from . import calls, containers, elements, loops, names, refusals
 from .calls import Call
 from .defaults import IS_DEFAULT, unsure
@@ -254,19 +255,22 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
         invoke(it, bound, given)
     elif is_record(owner):
         _fill_record(it, made, owner, call)
-        post = names.class_attribute(owner, "__post_init__")
-        if post is not None:
-            invoke(
-                it,
-                Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in post),
-                Call(it, call.site, "__post_init__"),
-            )
+        if not call.unfilled:
+            after_filling(it, made, call.site)
     else:
         external = next((base for base in owner.ancestry() if isinstance(base, External)), None)
         if external is not None:
             it.library.construct(it, external.name, call)
     it.library.built(it, made, call.site)
     return of(made)
+
+
+def after_filling(it: Interpreter, made: Object, site: Site) -> None:
+    """What a record does once its fields are there (docs: library/dataclasses.html#post-init-processing)."""
+    post = names.class_attribute(made.type, "__post_init__") if isinstance(made.type, Class) else None
+    if post is not None:
+        bound = Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in post)
+        invoke(it, bound, Call(it, site, "__post_init__"))
 
 
 def is_record(owner: Class) -> bool:

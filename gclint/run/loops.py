@@ -24,6 +24,7 @@ CONVERTED = "converted"  # of the run's facts: each object that was put into ano
 CUT_SHORT = "cut short"  # of the run's facts: where in the forward of each module something was not walked
 GONE_THROUGH = "gone through"  # of what counts or pairs the elements of lists: these lists
 ASKED = "asked"  # of the run's facts: what the names in the condition of each `while` held before its rounds
+BEGUN = "begun"  # of the run's facts: of those names, what the ones that the rounds of each `while` count on held
 
 
 class Rounds:
@@ -223,6 +224,7 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
     """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
     rounds = Rounds(it, statement)
     it.run.facts.setdefault(ASKED, {})[statement] = _asked(it, statement)
+    it.run.facts.setdefault(BEGUN, {})[statement] = _begun(it, statement)
     stored = it.module.bound_in(statement).stored
     always = isinstance(statement.test, ast.Constant)
     while True:
@@ -252,6 +254,13 @@ def _asked(it: Interpreter, statement: ast.While) -> Value:
         item.attributes[name] for item in held if isinstance(item, Object) for name in wanted & set(item.attributes)
     ]
     return union([Value((ALWAYS, item) for item in held), *inner])
+
+
+def _begun(it: Interpreter, statement: ast.While) -> Value:
+    """What the names in the condition hold that the rounds count on: `step += 1`."""
+    counted = it.module.bound_in(statement).counted
+    names = {node.id for node in nodes(statement.test) if isinstance(node, ast.Name) and node.id in counted}
+    return union(value for name in sorted(names) if (value := it.scope.lookup(name)) is not None)
 
 
 def _decides(it: Interpreter, statement: ast.While) -> bool:

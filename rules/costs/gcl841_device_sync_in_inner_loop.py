@@ -23,8 +23,8 @@ for batch in loader:
 Or read it every hundredth step.
 
 ## When it is fine
-Every few steps; after the epoch; on a CPU; a decision that needs the number, such as leaving out a step that is not
-finite.
+Every few steps, also where a number that is drawn says so; after the epoch; on a CPU; a decision that needs the number,
+such as leaving out a step that is not finite, or what an environment does next.
 
 ## Evidence
 https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html, "Avoid unnecessary CPU-GPU synchronization".
@@ -37,6 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding
+from gclint.frameworks.randomness import GENERATORS, draws
 from gclint.frameworks.torch_tensors import READ
 from gclint.rule import Reproduction, Rule
 from gclint.run.arithmetic import of_a_model
@@ -44,10 +45,10 @@ from gclint.run.devices import on_gpu
 from gclint.run.events import Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.parallel import forwards_of
-from gclint.run.parts_of_guards import without_elements
+from gclint.run.parts_of_guards import everything, without_elements
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, reaches_a_step
-from gclint.run.values import Object
+from gclint.run.values import Object, of, sources
 
 from ..words import BACKWARD
 
@@ -75,11 +76,10 @@ def read_back(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does every step wait for a number of the GPU's?"""
     told: set[ast.AST] = set()
     for backward in run.of_type(Backward):
-        loop = backward.moment.loops[-1:]
-        if not loop or not reaches_a_step(backward, run):
+        if not backward.moment.loops or not reaches_a_step(backward, run):
             continue
         for read in run.of_type(LibraryCall):
-            if read.moment.loops[-1:] != loop or read.site.node in told or not _is_of(read, backward):
+            if read.site.node in told or not _is_in_a_round_of(read, backward, run) or not _is_of(read, backward):
                 continue
             guard = _in_each_step(read, backward, run)
             if guard is not None:
@@ -92,6 +92,19 @@ def read_back(event: RunEnded, run: Run) -> Iterator[Finding]:
                     certainty="costs",
                     related=[(backward.site, "each step goes backward here")],
                 )
+
+
+def _is_in_a_round_of(read: LibraryCall, backward: Backward, run: Run) -> bool:
+    """Whether each round that goes backward comes to a call, be it in a loop of its own over what the round has; in a
+    loop that computes as well, such as the steps of an environment, the next forward may need the number.
+    """
+    around, loops = backward.moment.loops, read.moment.loops
+    if loops[-1:] == around[-1:]:
+        return True
+    own = loops[len(around) :]
+    return loops == around + own and not any(
+        own[:1] == each.moment.loops[len(around) :][:1] for each in forwards_of(backward, run)
+    )
 
 
 def _is_of(read: LibraryCall, backward: Backward) -> bool:
@@ -116,7 +129,8 @@ def _is_read(item: Object) -> bool:
 
 def _in_each_step(read: LibraryCall, backward: Backward, run: Run) -> Guard | None:
     """The condition under which each step on a GPU reads; None where it does so in some of them only."""
-    if every_few_rounds(read, run) or any(atom.each for atom, _ in read.guard - backward.guard):
+    more = read.guard - backward.guard
+    if every_few_rounds(read, run) or any(atom.each for atom, _ in more) or _is_drawn(more, backward, run):
         return None
     for forward in forwards_of(backward, run):
         for moved in on_gpu(forward.model, run):
@@ -124,3 +138,11 @@ def _in_each_step(read: LibraryCall, backward: Backward, run: Run) -> Guard | No
             if both is not None:
                 return both
     return None
+
+
+def _is_drawn(guard: Guard, backward: Backward, run: Run) -> bool:
+    """Whether a condition is about a number that each round draws anew: it holds in some of them."""
+    around = backward.moment.loops
+    asked = (item for atom, _ in everything(guard, tacit=False) for one in atom.of if (item := run.subject(one)))
+    made = (call for item in asked for part in sources(of(item)) if (call := run.makers.get(part)) is not None)
+    return any(draws(call, each) for call in made if call.moment.loops[: len(around)] == around for each in GENERATORS)

@@ -28,9 +28,9 @@ optimizer.load_state_dict(saved["optimizer"])
 Training anew from saved weights; files of another program; SGD without momentum, which keeps nothing; a schedule that
 is told its `last_epoch` after the optimizer was loaded, that is stepped to where it stood or made from the epoch of the
 file, or that reckons the next rate from the last one alone, as `ExponentialLR` does (of one that a setting names nobody
-knows: fragile); random state. That training goes
-on is told by a number of the file or, fragile, by an option at which the training's loop begins and, for the schedule
-alone, by the optimizer's state that is loaded.
+knows: fragile); random state. That training goes on is told by a number of the file or, fragile, by an option, or a
+setting of a file that an option names, at which the training's loop begins and, for the schedule alone, by the
+optimizer's state that is loaded.
 
 ## Evidence
 torch 2.13.0: of ten steps of AdamW under a cosine, interrupted after five, the last learning rate is 0.05 for 0 and the

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gclint.ir.syntax import Site, dotted, nodes
+from gclint.run.closures import enclosing_function
 from gclint.run.events import (
     LibraryCall,
     OptimizerBuilt,
@@ -16,8 +17,8 @@ from gclint.run.events import (
     StateDictSaved,
     StateFilled,
 )
-from gclint.run.guards import Guard
-from gclint.run.loops import ITERATED
+from gclint.run.guards import ALWAYS, Guard
+from gclint.run.loops import BEGUN, ITERATED
 from gclint.run.parallel import inside, models_of
 from gclint.run.run import Run, together, weakest
 from gclint.run.saved import saves
@@ -28,6 +29,7 @@ from .resumed import entries_of, file_of, goes_on_under, is_loaded, is_taken, ow
 
 WHOLE = "save_state"
 """How accelerate keeps all that it prepared (accelerate/accelerator.py)."""
+READ = (ast.Name, ast.Attribute, ast.Subscript)
 BY_ITSELF = ("ExponentialLR", "ReduceLROnPlateau")
 """Schedules that reckon the next rate from the last one alone, which the optimizer's state has (lr_scheduler.py)."""
 
@@ -37,15 +39,15 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     neither saved nor loaded, where training counts on from a file of the program's own: each with the guard of that.
     """
     counted = goes_on_under(file, run)
-    counted = _goes_on_as_asked(load, file, run) if counted is None else counted
+    built = _built_for(load, run)
+    if counted is None:
+        counted = _goes_on_as_asked(load, file, [each.optimizer for each in built], run)
     guard = together(load.guard, counted) if counted is not None else None
     lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
     if guard is None or lenient or not own_saves(load, file, run):
         return
     if any(run.modules_with(WHOLE)) or not _all_is_known(load, run):
         return
-    models = {root(inside(item)) for item in load.target.objects()}
-    built = [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
     optimizers = {each.optimizer for each in built}
     made = _schedules(load, run)
     steps = [each for each in run.of_type(ScalerUsed) if each.operation == "step"]
@@ -56,17 +58,42 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
             yield guard, item
 
 
-def _goes_on_as_asked(load: StateFilled, file: Object, run: Run) -> Guard | None:
-    """The guard under which the training after a load counts on from a number that the program is given, as it is given
-    the file; None where it does not.
+def _built_for(load: StateFilled, run: Run) -> list[OptimizerBuilt]:
+    """The optimizers of the model that is loaded."""
+    models = {root(inside(item)) for item in load.target.objects()}
+    return [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
+
+
+def _goes_on_as_asked(load: StateFilled, file: Object, optimizers: list[Object], run: Run) -> Guard | None:
+    """The guard under which the training by these optimizers after a load counts on from a number that the program is
+    given, as it is given the file; None where it does not.
     """
+    around = {loop.node for loop in load.moment.loops}
+    steps = [each for each in run.of_type(OptimizerStep) if any(same(each.optimizer, one) for one in optimizers)]
+    trained = {loop.node for each in steps for loop in each.moment.loops} - around
+    if any(_names_the_file(loop, file, run) for loop in trained):
+        return ALWAYS
     if not any(part.kind == "option" for part in sources(file.attributes.get("path", NOTHING))):
         return None
-    around = {loop.node for loop in load.moment.loops}
-    trained = {loop.node for each in run.of_type(OptimizerStep) for loop in each.moment.loops} - around
     ranges = [over for loop, over in run.facts.get(ITERATED, {}).items() if loop in trained]
-    starts = [part for over in ranges for item in over.objects() for part in sources(item.known("start"))]
-    return weakest(part.born for part in starts if part.kind == "option")
+    starts = [item.known("start") for over in ranges for item in over.objects()]
+    starts += [begun for loop, begun in run.facts.get(BEGUN, {}).items() if loop in trained]
+    return weakest(part.born for start in starts for part in sources(start) if part.kind == "option")
+
+
+def _names_the_file(loop: ast.AST, file: Object, run: Run) -> bool:
+    """Whether a loop begins at a number after the first which is written as a part of the name of a file, in the same
+    function: `range(config.begin, config.end)` and `f"{config.begin}.pt"`.
+    """
+    site, over = file.site, run.facts.get(ITERATED, {}).get(loop, NOTHING)
+    start = next((begun for item in over.objects() if isinstance(begun := item.known("start").constant(), int)), 0)
+    if start < 1 or site is None or loop not in site.module.parents:
+        return False
+    if enclosing_function(site.module, loop) is not enclosing_function(site.module, site.node):
+        return False
+    counts = (each for each in nodes(loop.iter) if isinstance(each, ast.Call)) if isinstance(loop, ast.For) else ()
+    begun_at = {ast.unparse(each.args[0]) for each in counts if dotted(each.func) == "range" and len(each.args) > 1}
+    return any(ast.unparse(each) in begun_at for each in nodes(site.node) if isinstance(each, READ))
 
 
 def schedules_left(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:

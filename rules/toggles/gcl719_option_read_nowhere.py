@@ -2,8 +2,10 @@
 
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
-nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). Fields of
-the classes that HfArgumentParser and TrlParser fill are options too.
+nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). So are the
+fields of the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill, the parameters
+that click, typer, fire and their like fill, of which the function itself reads none, and the keys of the files that
+hydra puts together for a program.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -28,8 +30,9 @@ attributes, entries and processes that are started, also where it is saved and r
 nobody follows, options whose name any code of the program or a file beside it has, also as a text; a namespace that is
 handed to a library; a class that inherits from a library's, but for what a project adds to the TrainingArguments of
 transformers, which reads its own names only; the number that a launcher gives each process; `-f`, which a notebook's
-kernel is given; hidden options (`help=argparse.SUPPRESS`). Of options that several programs share, all files beside it
-are looked at, other than for what their own parsers give.
+kernel is given; hidden options (`help=argparse.SUPPRESS`); a command that is given its context, or that something
+unknown wraps; keys of hydra beside a `_target_`, or whose name any code or interpolation of the project has. Of options
+that several programs share, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -52,10 +55,13 @@ from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.closures import read_names
 from gclint.run.events import AttributeSet, LibraryCall, RunEnded
+from gclint.run.guards import ALWAYS
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
+from ..command_parameters import unread_parameters
+from ..config_keys import unread_keys
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_flow import Flow
@@ -67,6 +73,11 @@ from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
+FILL = (
+    *("tyro", "simple_parsing", "pyrallis", "draccus", "typer", "jsonargparse", "defopt", "Fire("),
+    *("click.option", ".command(", "from click", "from rich_click", "hydra.main", "from hydra"),
+)
+"""Libraries that fill classes and functions from the command line."""
 OF_A_KERNEL = ["-f"]
 """What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
@@ -75,7 +86,11 @@ rule = Rule(
     code="GCL719",
     name="option-read-nowhere",
     docs=__doc__ or "",
-    words=(("add_argument", "HfArgumentParser", "TrlParser"), ("parse_args", "parse_known_args"), USES_A_MODEL),
+    words=(
+        ("add_argument", "HfArgumentParser", "TrlParser", *FILL),
+        ("parse_args", "parse_known_args", *FILL),
+        USES_A_MODEL,
+    ),
     certainty=("fragile",),
     oracles=(),
     reproduction=Reproduction(
@@ -108,19 +123,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                 told.add((option.site, name))
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
-                yield rule.finding(
-                    run,
-                    _stands_at(option, name, run),
-                    f"{why}: whatever is given for it changes nothing",
-                    guard=parsed.guard,
-                    certainty="fragile",
-                    symptom="silent: the run is the one without it",
-                    related=[
-                        *(each.location("replaced here") for each in set_over),
-                        *_given(flags_of(option), run),
-                    ][:3],
-                    versions=(),
-                )
+                yield _told(_stands_at(option, name, run), why, flags_of(option), parsed, run, over=set_over)
 
 
 def _stands_at(option: Call, name: str, run: Run) -> Site:
@@ -156,17 +159,40 @@ def unread_in_a_class(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is there a field of a class, filled from the command line, that nothing reads?"""
     if not event.whole or run.entry is None or not uses_a_model(run):
         return
-    for name, site, parsed in unread_fields(run):
-        yield rule.finding(
-            run,
-            site,
-            f"nothing reads `--{name}`: whatever is given for it changes nothing",
-            guard=parsed.guard,
-            certainty="fragile",
-            symptom="silent: the run is the one without it",
-            related=list(_given([f"--{name}", f"--{name.replace('_', '-')}"], run))[:3],
-            versions=(),
-        )
+    for option, site, parsed in unread_fields(run):
+        flags = [f"--{option}", f"--{option.replace('_', '-')}"]
+        yield _told(site, f"nothing reads `{flags[0]}`", flags, parsed, run)
+
+
+@rule.on(RunEnded)
+def unread_in_a_function(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is there a parameter of a command, filled from the command line, that its function never reads?"""
+    for flags, site, given in unread_parameters(run) if event.whole and run.entry is not None else ():
+        if uses_a_model(run):
+            yield _told(site, f"the function never reads `{flags[-1]}`", flags, given, run)
+
+
+@rule.on(RunEnded)
+def unread_in_a_configuration(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is there a key of the configuration that hydra gives a program, which nothing reads?"""
+    for name, site in unread_keys(run) if event.whole and run.entry is not None and uses_a_model(run) else ():
+        yield _told(site, f"nothing reads `{name}`", [name], None, run)
+
+
+def _told(
+    site: Site, why: str, flags: list[str], parsed: LibraryCall | None, run: Run, *, over: Iterable[Site] = ()
+) -> Finding:
+    """What is said of an option that changes nothing."""
+    return rule.finding(
+        run,
+        site,
+        f"{why}: whatever is given for it changes nothing",
+        guard=parsed.guard if parsed is not None else ALWAYS,
+        certainty="fragile",
+        symptom="silent: the run is the one without it",
+        related=[*(each.location("replaced here") for each in over), *_given(flags, run)][:3],
+        versions=(),
+    )
 
 
 def _is_done_always(site: Site, name: str, option: Call, run: Run) -> bool:
