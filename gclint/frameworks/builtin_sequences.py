@@ -554,6 +554,8 @@ def length(call: Call) -> Value:
             made = call.unknown()
             for count in made.objects():
                 count.each = count.each or (isinstance(item, Object) and changes.grows(call.it, item))
+                if isinstance(item, Object) and elements.is_filled(item):
+                    count.state[elements.COUNTS] = TRUE
         parts.append(made.under(guard))
     return union(parts) if parts else call.unknown()
 

@@ -6,7 +6,7 @@ From 2.2 on `fit` leaves the modules in the mode they are in; before, it put all
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..run import names
 from ..run.calls import Call
@@ -22,6 +22,7 @@ from .torch_modules import run_forward
 from .torch_parameters import mark_trainable
 from .torch_states import set_mode
 from .torch_training import emit_backward
+from .trainer_callbacks import callbacks_of
 from .transformers import at_least
 
 PACKAGES = ("lightning", "pytorch_lightning")
@@ -30,7 +31,7 @@ OPTIMIZERS = "optimizers"
 """The fact of a module that steps itself: what its `configure_optimizers` gave."""
 
 BEFORE_TRAINING = ("on_fit_start", "on_train_start")
-"""What a module's own class may do between `configure_optimizers` and the first step (trainer/trainer.py of 2.6)."""
+"""What modules and callbacks may do between `configure_optimizers` and the first step (trainer/trainer.py of 2.6)."""
 
 framework = Framework(
     "lightning",
@@ -107,20 +108,29 @@ def fit(call: Call) -> Value:
         for module in call.get("model", 0).objects():
             if isinstance(module.type, Class):
                 _modes(call, module)
-                _run(it, module, "setup", call, [const("fit")])
+                _hook(call, trainer, module, "setup", [const("fit")])
                 wrap(call, trainer, module, trainer.attributes.get("accumulate_grad_batches", const(1)))
-                _train(call, module)
+                _train(call, trainer, module)
     return NONE
 
 
-def _train(call: Call, module: Object) -> None:
+def _hook(call: Call, trainer: Object, module: Object, name: str, given: Sequence[Value] = ()) -> None:
+    """A hook of each callback of the project's own, and then of the module (lightning/pytorch/trainer/call.py)."""
+    for guard, callback in callbacks_of(call, trainer):
+        with call.it.under(guard) as possible:
+            if possible and isinstance(callback.type, Class):
+                _run(call.it, callback, name, call, [of(trainer), of(module), *given])
+    _run(call.it, module, name, call, list(given))
+
+
+def _train(call: Call, trainer: Object, module: Object) -> None:
     it = call.it
     optimizers = _run(it, module, "configure_optimizers", call, [])
     given = [of(_batch(call)), of(it.unknown("batch_idx", call.site))]
     for hook in BEFORE_TRAINING:
-        _run(it, module, hook, call, [])
+        _hook(call, trainer, module, hook)
     it.loops.append(Loop(call.site.node))
-    _run(it, module, "on_train_epoch_start", call, [])
+    _hook(call, trainer, module, "on_train_epoch_start")
     if module.attributes.get("automatic_optimization", TRUE).constant() is False:
         module.state[OPTIMIZERS] = optimizers
         _run(it, module, "training_step", call, given)

@@ -10,7 +10,7 @@ from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
 from ..run.values import NONE, NOTHING, TRUE, Const, Function, Object, Value, const, made_from, of
-from .registry import Framework
+from .registry import SOME_NAME, Framework
 
 DEVICES = "torch.cuda.device_count()"  # of the run's facts: how many there are
 
@@ -128,7 +128,8 @@ OPTIMIZERS = (
         f"{top}:{name}"
         for name in OPTIMIZERS
         for top in ("torch", "bitsandbytes", "transformers", "apex", "deepspeed", "lion_pytorch")
-    )
+    ),
+    f"torch.optim.{SOME_NAME}",
 )
 def make_optimizer(call: Call) -> Value:
     """An optimizer takes hold of parameters."""

@@ -39,7 +39,7 @@ def add_callback(call: Call) -> Value:
 def call_back(call: Call, trainer: Object, model: Object, args: Object, hooks: Iterable[str]) -> None:
     """Walk these hooks of each callback whose class is the project's."""
     it = call.it
-    for guard, callback in _callbacks(call, trainer):
+    for guard, callback in callbacks_of(call, trainer):
         with it.under(guard) as possible:
             for hook in hooks if possible else ():
                 if is_off(hook, args):
@@ -62,7 +62,7 @@ def _named(call: Call, hook: str, trainer: Object, model: Object) -> dict[str, V
     return given | {name: of(call.it.unknown(name, call.site)) for name in (*UNKNOWN, *MORE.get(hook, ()))}
 
 
-def _callbacks(call: Call, trainer: Object) -> Iterator[tuple[Guard, Object]]:
+def callbacks_of(call: Call, trainer: Object) -> Iterator[tuple[Guard, Object]]:
     """The callbacks, each with the guard under which there is one; a class is called as the Trainer does."""
     listed = trainer.attributes.get("callbacks", NOTHING).possible(call.it.guard)
     held = [value for _, item in listed if isinstance(item, Object) for value in item.items or ()]

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from . import counters, environment, ordering
+from .elements import COUNTS, is_filled
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, complement, conj, either
 from .values import MISSING, Alternative, Const, External, Method, Missing, Object, Value, release_in
 
@@ -94,9 +95,13 @@ def _named(item: Alternative) -> object:
 
 
 def _is_unread(*items: Alternative) -> bool:
-    """Whether one of these is of a configuration that is loaded from a file or a hub."""
+    """Whether one of these is of a configuration that is loaded from a file or a hub, or is a list that the program
+    fills by what nobody knows, or the number of its elements.
+    """
     for item in items:
         part = item if isinstance(item, Object) else None
+        if part is not None and (COUNTS in part.state or is_filled(part)):
+            return True
         while part is not None:
             if part.kind == "config" and isinstance(part.type, str) and part.type.endswith(".from_pretrained"):
                 return True

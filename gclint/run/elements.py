@@ -21,6 +21,7 @@ ANY = "[...]"
 ONCE = "once"  # of what can be gone through once: a generator, what `map` gives, the parameters of a module
 DRAINED = "drained"  # of a list: what it was made of, of which nothing was left
 _SPENT = "spent"  # of such a thing: the guards under which all of it was taken
+COUNTS = "counts"  # of a number: it is how many elements such a list has
 MOST_UNSURE = 6
 MOST_WAYS = 12
 Chosen = tuple[Guard, int]
@@ -58,6 +59,12 @@ def there(value: Value) -> Value:
 def is_counted(item: Object) -> bool:
     """Whether all elements of a list, or all entries of a dict, are known, one by one."""
     return not item.each and not item.open and (item.items is not None or item.entries is not None)
+
+
+def is_filled(item: Object) -> bool:
+    """Whether something is a list that the program makes and fills, of which nobody knows how long it becomes."""
+    node = item.site.node if item.site is not None else None
+    return item.kind == "list" and isinstance(node, (ast.List, ast.ListComp)) and not is_counted(item)
 
 
 def is_foreign(item: Object) -> bool:

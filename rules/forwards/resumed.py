@@ -207,20 +207,18 @@ def own_saves(load: StateFilled, file: Object, run: Run) -> list[tuple[Saved, di
     """Where the program itself may have saved the file that is loaded, a state of the same model among all that is read
     of it; each with what stands in it by key, nothing where it is that state alone.
     """
-    read, path = _read(file), file.attributes.get("path", NOTHING)
+    read, path = _read(file) - ANY_KEY, file.attributes.get("path", NOTHING)
     models = [root(inside(item)) for item in load.target.objects()]
     loaded = _made_of(load.source)
-    key = next((name for name in sorted(read - ANY_KEY) if loaded & set(file.attributes[name].objects())), "")
+    key = next((name for name in sorted(read) if loaded & set(file.attributes[name].objects())), "")
     name = file_key(path, file.site, 0) if file.site is not None else ""
-    alone = not key and file in loaded
-    return [
-        (each, entries)
-        for each in saves(run)
-        for entries in ([{}] if alone else entries_of(each.content))
-        if may_be(each, path, name)
-        and read - ANY_KEY <= set(entries)
-        and _is_of(each.content if alone else entries.get(key, NOTHING), models)
-    ]
+    found = []
+    for each in saves(run):
+        whole = [each.content] if file in loaded else []
+        held = [entries for entries in entries_of(each.content) if key and read <= set(entries)]
+        kept = [*((state, {}) for state in whole), *((entries[key], entries) for entries in held)]
+        found += [(each, entries) for state, entries in kept if _is_of(state, models) and may_be(each, path, name)]
+    return found
 
 
 def saved_alike(file: Object, run: Run) -> list[dict[str, Value]]:

@@ -40,11 +40,11 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     """
     counted = goes_on_under(file, run)
     built = _built_for(load, run)
-    if counted is None:
+    lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
+    if counted is None and not lenient:  # a lenient load may be one of another model
         counted = _goes_on_as_asked(load, file, [each.optimizer for each in built], run)
     guard = together(load.guard, counted) if counted is not None else None
-    lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
-    if guard is None or lenient or not own_saves(load, file, run):
+    if guard is None or not own_saves(load, file, run):
         return
     if any(run.modules_with(WHOLE)) or not _all_is_known(load, run):
         return

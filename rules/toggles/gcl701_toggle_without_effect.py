@@ -162,8 +162,8 @@ def arguments_that_do_nothing(event: TrainerStarted, run: Run) -> Iterator[Findi
         if args.kind != "training_args" or args.open:
             continue
         flag = argument(args, "gradient_checkpointing")
-        given = args.sites.get("gradient_checkpointing_kwargs")
-        if given is not None and flag.constant() is False:
+        given, stated = args.sites.get("gradient_checkpointing_kwargs"), args.sites.get("gradient_checkpointing")
+        if given is not None and flag.constant() is False and not _is_a_switch(stated, given):
             yield rule.finding(
                 run,
                 given,
@@ -173,9 +173,19 @@ def arguments_that_do_nothing(event: TrainerStarted, run: Run) -> Iterator[Findi
                 versions=("transformers",),
                 fixes=(_turned_on(args),),
             )
-        stated = args.sites.get("gradient_checkpointing")
         if stated is not None and flag.constant() is False:
             yield from _still_on(event, run, stated)
+
+
+def _is_a_switch(stated: Site | None, given: Site) -> bool:
+    """Whether whoever starts the program says if checkpointing is on: how it is to be then may stand there anyway."""
+    if stated is None:
+        return False
+    return stated.location().path != given.location().path or _is_computed(stated.node)
+
+
+def _is_computed(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
 
 
 def _turned_on(args: Object) -> Fix | None:
