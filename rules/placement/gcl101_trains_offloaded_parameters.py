@@ -38,7 +38,7 @@ from gclint.ir.layout import value_of
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, ModelLoaded, TrainerStarted
+from gclint.run.events import Backward, ModelLoaded, OptimizerBuilt, TrainerStarted
 from gclint.run.guards import ALWAYS, DISTRIBUTED, Guard
 from gclint.run.run import Run, together, ways
 from gclint.run.values import NOTHING, Const, Object, const
@@ -90,10 +90,17 @@ def trains_offloaded(event: Backward | TrainerStarted, run: Run) -> Iterator[Fin
         for held, trains, place, certain, words in _trained(event, model, run):
             if not certain and ((DISTRIBUTED, True) in held or "process_group" in run.facts):
                 continue
+            if not certain and isinstance(event, Backward) and not _is_stepped(run):
+                continue  # a gradient of the inputs may be all that is asked for
             if not certain and any(bits_of(model, run)):
                 continue  # bitsandbytes lets no layer be offloaded unasked (transformers, quantizer_bnb_4bit.py)
             yield _finding(run, model, held, place, certain, words, trains == "adapters")
             break
+
+
+def _is_stepped(run: Run) -> bool:
+    """Whether anything of the program may change parameters: an optimizer, or what nobody knows that steps."""
+    return bool(run.of_type(OptimizerBuilt)) or any(True for _ in run.modules_with(".step"))
 
 
 def _trained(event: Backward | TrainerStarted, model: Object, run: Run) -> Iterator[tuple[Guard, str, Site, bool, str]]:
