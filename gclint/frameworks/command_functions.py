@@ -158,7 +158,11 @@ def _names(value: Value) -> Iterator[str]:
 
 @framework.function("fire.Fire", "typer.run", "tyro.cli", "jsonargparse.CLI", "jsonargparse.auto_cli", "defopt.run")
 def run_function(call: Call) -> Value:
-    """Fire(main), tyro.cli(Config): called with what the command line gives, its defaults else."""
+    """Fire(main), tyro.cli(Config): called with what the command line gives, its defaults else. Where fire is given
+    nothing, the command line names one of the module's own functions (fire/core.py).
+    """
+    if call.name == "fire.Fire" and not call.positional and not call.keywords and not call.open:
+        return union(_run(call, value) for value in _own_functions(call))
     parts = []
     for guard, item in call.get("component", 0, call.get("f", 0)):
         chosen = list(item.entries.values()) if isinstance(item, Object) and item.entries else [of(item)]
@@ -166,6 +170,18 @@ def run_function(call: Call) -> Value:
             if possible:
                 parts += [_run(call, value).under(guard) for value in chosen]
     return union(parts) if parts else call.unknown()
+
+
+def _own_functions(call: Call) -> list[Value]:
+    """The functions that the module of a call defines so far; the one that the launcher names, where one is known."""
+    module, words = call.it.module, launched(call.it) or ()
+    held = {
+        name: value
+        for name, value in call.it.module_scope(module).names.items()
+        if any(isinstance(item, Function) and item.module is module for _, item in value)
+    }
+    named = [held[name] for word in words if (name := word.replace("-", "_")) in held]
+    return named[:1] or list(held.values())
 
 
 def _run(call: Call, value: Value) -> Value:

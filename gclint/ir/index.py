@@ -30,7 +30,7 @@ LOOKS_UP = {
 }
 """Where something is looked up, or may be, under a name that is computed, given, or written in a string: the text that
 stands in each, and all of it."""
-BY_NAME = ("instantiate", "import_module", "__import__")
+BY_NAME = ("instantiate", "import_module", "__import__", "Fire()")
 PARTS = ("settings", "words", "words_in_code", "calls_by_name", "looks_up", "outline")
 NOT_WHAT_WAS_KEPT = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
