@@ -174,9 +174,22 @@ def _said(launch: Launch, main: str) -> frozenset[object]:
         for word, following in pairwise([*words, ""])
         if word.startswith("-") and not _is_place(following)
     }
+    settings = {
+        (key, _roughly(value))
+        for key, equals, value in (argument.partition("=") for argument in launch.arguments)
+        if equals and not key.startswith("-") and not _is_another_place(key, value)
+    }
     variables = {(each.name, _roughly(each.value)) for each in launch.environment if not _is_place(each.value)}
     whole = (launch.distributed, launch.strategy, "" if launch.function == main else launch.function)
-    return frozenset({whole, *options, *variables, *map(str, launch.configs)})
+    return frozenset({whole, *options, *settings, *variables, *map(str, launch.configs)})
+
+
+def _is_another_place(key: str, value: str) -> bool:
+    """Whether what `key=value` sets is where something is: a file or folder, but for one that a group of settings is
+    taken from, as by `experiment=tuned/large` (https://hydra.cc/docs/advanced/override_grammar/basic/).
+    """
+    is_group = "." not in key.partition("@")[0] and not os.path.isabs(value)
+    return "$" in value or ("/" in value and not is_group)
 
 
 def _roughly(word: str) -> str:
