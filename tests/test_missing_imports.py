@@ -219,3 +219,23 @@ def test_what_comes_to_be_there_is_seen_in_the_next_check(capfd: pytest.CaptureF
         put(project, more)
         assert main(["check", "."]) == status, more
     capfd.readouterr()
+
+
+def test_a_program_takes_its_own_folder_s_modules_also_through_others(project: Path) -> None:
+    acts = "import os\nos.environ['TOOL'] = '1'\n\ndef tool():\n    pass\n"
+    put(
+        project,
+        {
+            "framework/utils.py": acts + MISSING,
+            "inner/framework/utils.py": acts,
+            "inner/helpers/edge.py": "from framework.utils import tool\n\ndef attack():\n    return tool\n",
+            "inner/train.py": "from helpers.edge import attack\n" + TRAINS,
+        },
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "gclint", "check", "--no-cache", "--output-format", "json", "."],
+        capture_output=True,
+        text=True,
+    )
+    [found] = json.loads(done.stdout)
+    assert (found["code"], found["filename"]) == (FINDING, str(project / "inner/train.py"))

@@ -6,15 +6,31 @@ once. Whether a module is quiet in this way is told from its text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from .outline import Outline
+from .outline import Import, Outline
 
 if TYPE_CHECKING:
     from .mentions import Mentions
     from .project import Project
+    from .resolve import Imports
+
+
+class Imported(NamedTuple):
+    """What importing a file imports: libraries' modules by name, the project's by file, and how all names begin that
+    are not relative.
+    """
+
+    libraries: tuple[str, ...]
+    files: tuple[str, ...]
+    tops: tuple[str, ...]
+
+
+_OfProgram = tuple["Imports | None", dict[tuple[str, str], bool], dict[str, Imported]]
+"""How a program finds modules; of names in folders whether that is otherwise than anywhere; what files import then."""
 
 
 class Deferral:
@@ -30,7 +46,8 @@ class Deferral:
         self._names = names
         self.asked: dict[str, bool] = {}
         self._quiet: dict[str, bool] = {}
-        self._imported: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._imported: dict[str, Imported] = {}
+        self._program: _OfProgram = None, {}, {}
         self._reads: dict[str, set[str]] = {}
         self._readers: dict[str, set[str]] = {}
         self._with: dict[str, frozenset[str]] = {}
@@ -43,20 +60,37 @@ class Deferral:
         self.asked[path] = self._quiet[path]
         return self._quiet[path]
 
-    def imported(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What importing a file imports: libraries' modules by name, and the project's by file."""
+    def imported(self, path: str, imports: Imports) -> Imported:
+        """What importing a file imports in a program that finds modules so."""
         self._project.consulted.add(path)
         if path not in self._imported:
-            libraries: dict[str, None] = {}
-            files: dict[str, None] = {}
-            outline = self._project.outline(path)
-            for item in outline.executed if outline is not None else ():
-                found = [self._project.imports.real(file) for file in self._mentions.reads(path, item) if file]
-                files |= dict.fromkeys(found)
-                if not found and item.level == 0:
-                    libraries[item.module] = None
-            self._imported[path] = (tuple(libraries), tuple(files))
+            self._imported[path] = self._found(path, self._mentions.reads)
+        if imports is not self._program[0]:
+            self._program = imports, {}, {}
+        _, others, found = self._program
+        here = os.path.dirname(path)
+        for top in self._imported[path].tops:
+            if (top, here) not in others:
+                everywhere = self._mentions.imports.resolve(top, 0, Path(path))
+                others[top, here] = imports.resolve(top, 0, Path(path)) != everywhere
+            if others[top, here]:
+                if path not in found:
+                    found[path] = self._found(path, lambda here, item: imports.read(item, Path(here)))
+                return found[path]
         return self._imported[path]
+
+    def _found(self, path: str, reads: Callable[[str, Import], tuple[str, str]]) -> Imported:
+        libraries: dict[str, None] = {}
+        files: dict[str, None] = {}
+        outline = self._project.outline(path)
+        executed = outline.executed if outline is not None else ()
+        for item in executed:
+            found = [self._project.imports.real(file) for file in reads(path, item) if file]
+            files |= dict.fromkeys(found)
+            if not found and item.level == 0:
+                libraries[item.module] = None
+        tops = dict.fromkeys(item.module.partition(".")[0] for item in executed if not item.level)
+        return Imported(tuple(libraries), tuple(files), tuple(tops))
 
     def running_with(self, path: str, files: Sequence[str]) -> frozenset[str]:
         """The files that may run in one program with a file: what those of these files lead to that lead to it."""

@@ -41,7 +41,8 @@ class Mentions:
         return sum(map(_inserted, self._project.sources.values()), NOTHING_MORE)
 
     @cached
-    def _imports(self) -> Imports:
+    def imports(self) -> Imports:
+        """How any program finds modules that says nothing of its own."""
         return Imports(self._project.root, None, self.inserted)
 
     def outline(self, path: str) -> Outline | None:
@@ -151,7 +152,7 @@ class Mentions:
 
     def is_alone(self, path: str) -> bool:
         """Whether nothing that a file imports is followed: it is a described library's."""
-        return self._imports.is_described(path)
+        return self.imports.is_described(path)
 
     def is_own(self, path: str, item: Import) -> bool:
         """Whether an import reads a file of the project."""
@@ -160,12 +161,7 @@ class Mentions:
     def reads(self, path: str, item: Import) -> tuple[str, str]:
         """The file that an import reads, and that of the submodule it takes; "" for none."""
         if (path, item) not in self._files:
-            importer = Path(path)
-            file = self._imports.resolve(item.module, item.level, importer) if item.module or item.level else None
-            inner = None
-            if file is not None and item.member not in ("", "*"):
-                inner = self._imports.member(item.module, item.level, item.member, importer)
-            self._files[path, item] = (_python(file), _python(inner))
+            self._files[path, item] = self.imports.read(item, Path(path))
         return self._files[path, item]
 
     def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
@@ -207,7 +203,3 @@ class Mentions:
 def _inserted(source: Source) -> SearchPath:
     marked = "sys.path" in source.marks
     return inserted_paths(source.text, os.path.realpath(source.absolute)) if marked else NOTHING_MORE
-
-
-def _python(path: Path | None) -> str:
-    return os.fspath(path) if path is not None and path.suffix == ".py" else ""

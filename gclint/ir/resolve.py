@@ -11,6 +11,7 @@ from pathlib import Path
 from ..compiled import cached, interpreted
 from ..pins.copies import DESCRIBED
 from ..source.folders import lies_in_another, names
+from .outline import Import
 from .search_path import SearchPath
 
 SOURCE_DIRECTORIES = ("src", "lib", "python")
@@ -112,6 +113,13 @@ class Imports:
         if package is None or (package.name != "__init__.py" and package.suffix == ".py"):
             return None
         return self.part(package.parent if package.suffix == ".py" else package, name)
+
+    def read(self, item: Import, importer: Path) -> tuple[str, str]:
+        """The file that an import reads, and that of the submodule it takes; "" for none."""
+        file = self.resolve(item.module, item.level, importer) if item.module or item.level else None
+        takes = file is not None and item.member not in ("", "*")
+        inner = self.member(item.module, item.level, item.member, importer) if takes else None
+        return _python(file), _python(inner)
 
     def package_of(self, file: Path) -> str:
         """The name of the outermost package in which a file stands; "" where it stands in none."""
@@ -323,6 +331,10 @@ class Imports:
         if place not in self._names:
             self._names[place] = names(place)
         return self._names[place]
+
+
+def _python(path: Path | None) -> str:
+    return os.fspath(path) if path is not None and path.suffix == ".py" else ""
 
 
 def _absolute(path: Path) -> Path:

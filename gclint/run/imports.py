@@ -266,7 +266,7 @@ def _bring(it: Interpreter, path: str, statement: ast.AST) -> None:
         if not it.as_library and not deferral.is_quiet(one):
             it.import_module(one)
             continue
-        libraries, files = deferral.imported(one)
+        libraries, files, _ = deferral.imported(one, it.project.imports)
         for name in libraries:
             if name not in it.run.imported:
                 loaded(it, name, statement)
