@@ -394,6 +394,10 @@ def super_value(it: Interpreter, node: ast.Call) -> Value:
     if receiver is None and function is not None and function.node.args.args:
         first = it.scope.lookup(function.node.args.args[0].arg)
         receiver = first.only() if first is not None else None
+    if node.args and not isinstance(node.args[0], ast.Starred):  # `super(Base, self)`: what comes after that one
+        told = it.evaluate(node.args[0]).only()
+        owner = told if isinstance(told, Class) else None
+        receiver = receiver if len(node.args) < 2 else it.evaluate(node.args[1]).only()
     if owner is None or receiver is None:
         return of(it.unknown("super()", it.site(node)))
     return of(Super(owner, receiver))

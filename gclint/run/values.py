@@ -81,13 +81,25 @@ class Class:
         return self.node.name
 
     def ancestry(self) -> Iterator[Class | External]:
-        """This class and everything it inherits from, nearest first."""
+        """This class and everything it inherits from, in Python's order of looking things up; a library's class stands
+        for all that it inherits from itself.
+        """
         yield self
+        lines: list[list[Class | External]] = []
         for base in self.bases:
             if isinstance(base, Class):
-                yield from base.ancestry()
+                lines.append(list(base.ancestry()))
             elif isinstance(base, External):
-                yield base
+                lines.append([base])
+        if len(lines) < 2:
+            yield from lines[0] if lines else ()
+            return
+        lines.append([line[0] for line in lines])
+        while lines:
+            heads = (line[0] for line in lines if not any(line[0] in other[1:] for other in lines))
+            head = next(heads, lines[0][0])  # where Python refuses the bases, in their order
+            yield head
+            lines = [left for line in lines if (left := [each for each in line if each != head])]
 
     def inherits(self, *names: str) -> bool:
         """Whether a library base's last name is among the given ones."""
