@@ -52,6 +52,7 @@ from gclint.run.events import (
     Backward,
     Event,
     Forward,
+    GradientsCleared,
     LibraryCall,
     Loop,
     OptimizerBuilt,
@@ -96,6 +97,8 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
     tried = _tried(run)
     for backward in run.of_type(Backward):
         for forward in forwards_of(backward, run):
+            if not _is_stepped(backward, forward.model, run):
+                continue
             if forward.model not in by_model:
                 known = modes if _learns(forward.model, moved) else []
                 by_model[forward.model] = _modes_of(forward.model, known, tried, run)
@@ -124,6 +127,16 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                     related=[(forward.site, "it is trained here")],
                     fixes=(_back(forward, loop.node),),
                 )
+
+
+def _is_stepped(backward: Backward, model: Object, run: Run) -> bool:
+    """Whether an optimizer may step by the gradients of a backward: they are not cleared before, and looked at only."""
+    steps, loops = run.of_type(OptimizerStep), backward.moment.loops
+    if loops and any(loops[-1] in each.moment.loops for each in steps):
+        return True
+    cleared = [each for each in run.of_type(GradientsCleared) if root(inside(each.target)) is root(inside(model))]
+    later = [each for each in (*steps, *cleared) if run.place(each) > run.place(backward)]
+    return not later or not isinstance(min(later, key=run.place), GradientsCleared)
 
 
 def _learns(model: Object, moved: set[Object]) -> bool:
