@@ -200,10 +200,6 @@ class Library:
 
     # What the interpreter asks
 
-    def is_foreign(self, name: str) -> bool:
-        """Whether a function is of a package of which nobody knows what its functions do."""
-        return "." in name and name.partition(".")[0] not in self._familiar
-
     def some_of(self, module: External) -> External | None:
         """What a module of a library has under a name that nobody knows, where all of it does the same."""
         name = f"{module.name}.{SOME_NAME}"
@@ -221,7 +217,7 @@ class Library:
             environment.forget(it)
         if result is None:
             top = call.name.partition(".")[0]
-            result = call.foreign() if self.is_foreign(call.name) else call.unknown()
+            result = call.foreign() if "." in call.name and top not in self._familiar else call.unknown()
             for made in result.objects() if top in ARRAYS else ():
                 made.state["grad"], made.state["detached"] = FALSE, TRUE
         it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))

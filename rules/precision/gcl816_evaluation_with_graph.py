@@ -100,7 +100,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if not _records(forward) or _is_frozen(forward) or _turns_it_off_itself(forward, run):
             continue
-        if _is_called_without(forward, run) or _is_given_away(forward, run):
+        if _is_called_without(forward, run):
             continue
         if (run.targets.version("torch") or RECORDS_ALL) < RECORDS_ALL and _is_of_volatile(forward, run):
             continue
@@ -195,18 +195,6 @@ def _is_called_without(forward: Forward, run: Run) -> bool:
         return True
     calls = callers(forward, run)
     return bool(calls) and all(records_nothing(each, run) for each in calls)
-
-
-def _is_given_away(forward: Forward, run: Run) -> bool:
-    """Whether a library of which nobody knows what it does is given what a forward gives: it may go backward itself."""
-    calls = (each.call for each in run.of_type(LibraryCall))
-    return any(
-        forward.activation in item.origins
-        for call in calls
-        if call is not None and call.receiver is None and call.it.library.is_foreign(call.name)
-        for value in (*call.positional, *call.keywords.values())
-        for item in value.objects()
-    )
 
 
 def _is_of_volatile(forward: Forward, run: Run) -> bool:
