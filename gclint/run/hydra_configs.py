@@ -60,12 +60,12 @@ def composed(
     values = reading.take(words)
     reading.collect(name)
     for group, choice in list(reading.choices.items()):
-        reading.collect(f"{group}/{choice}")
+        reading.collect(f"{group.partition('@')[0]}/{choice}")
     found = reading.read(name, "", 0)
     if found is None:
         return None
     for group, choice in reading.added:
-        _merge(found, reading.of_group(GROUP.fullmatch(group), group, "", choice, 0) or {})
+        _merge(found, reading.of_group(GROUP.fullmatch(group), group.partition("@")[0], "", choice, 0) or {})
     for key, value, word in values:
         _set(found, key, value, place(word))
     made: dict[str, Any] = _resolved(found, found)
@@ -73,7 +73,9 @@ def composed(
 
 
 class _Reading:
-    """The configurations of one directory and those stored; `choices` are the groups' options that were asked for."""
+    """The configurations of one directory and those stored; `choices` are the groups' options that were asked for, of a
+    group that goes to a package of its own as `group@package`.
+    """
 
     def __init__(
         self,
@@ -98,8 +100,9 @@ class _Reading:
             found = OVERRIDE.fullmatch(word)
             if found is None or word.startswith("-") or found[3] is None:
                 continue
-            if self._is_group(found[2]):
-                self.choices[found[2]] = found[3]
+            if self._is_group(found[2].partition("@")[0]):
+                if "$" not in found[3]:  # of a choice that only the shell knows the default stands for any
+                    self.choices[found[2]] = found[3]
                 continue
             try:
                 values.append((found[2], yaml.safe_load(found[3]), word))
@@ -123,8 +126,9 @@ class _Reading:
                 for key, choice in entry.items():
                     found = GROUP.fullmatch(str(key))
                     if found and found[1] == "override":
-                        self.choices.setdefault(found[2].lstrip("/"), str(choice))
-                        self.groups.add(found[2].lstrip("/"))
+                        wanted = f"{found[2]}@{found[3]}" if found[3] else found[2]
+                        self.choices.setdefault(wanted.lstrip("/"), str(choice))
+                        self.groups.add(wanted.lstrip("/"))
 
     def read(self, name: str, group: str, depth: int) -> dict[str, Any] | None:
         """One file with its defaults, each under its package; None when it cannot be read."""
@@ -152,8 +156,10 @@ class _Reading:
         if found is None or found[1] == "override":
             return None
         wanted = found[2].lstrip("/") if found[2].startswith("/") or not group else f"{group}/{found[2]}"
-        self.groups.add(wanted)
-        choice = self.choices.get(wanted, choice)
+        above = group.replace("/", ".")
+        names = [f"{wanted}@{above}.{found[3]}", f"{wanted}@{found[3]}"] if found[3] else [wanted]
+        self.groups.update(names)
+        choice = next((self.choices[each] for each in names if each in self.choices), choice)
         return self.of_group(found, wanted, group, choice, depth) if isinstance(choice, str) else None
 
     def of_group(

@@ -20,6 +20,12 @@ FILES = {
     "model/head/wide.yaml": "width: 8\n",
     "model/head/thin.yaml": "width: 2\n",
     "experiment/deep.yaml": "# @package _global_\ndefaults:\n  - override /model: large\nlr: 3\nextra: {a: 1}\n",
+    "parts.yaml": "defaults:\n  - data: whole\n  - experiment: null\n  - _self_\n",
+    "data/whole.yaml": "defaults:\n  - sets@first: one\n  - sets@second: two\nkind: pair\n",
+    "data/sets/one.yaml": "one: {size: 1}\n",
+    "data/sets/two.yaml": "two: {size: 2}\n",
+    "data/sets/three.yaml": "three: {size: 3}\n",
+    "experiment/thirds.yaml": "# @package _global_\ndefaults:\n  - override /data/sets@data.first: three\n",
     "elsewhere.yaml": "defaults:\n  - model@net.body: small\n  - _self_\nnet:\n  body:\n    depth: 4\n",
 }
 
@@ -56,6 +62,10 @@ def test_links_are_followed_within_the_project(directory: Path) -> None:
     assert composed(place, "../../base", root=directory) is None
 
 
+def test_of_a_choice_that_only_the_shell_knows_the_default_stands_for_any(directory: Path) -> None:
+    assert composed(directory, "config", ["model=${MODEL}"]) == composed(directory, "config")
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -70,6 +80,11 @@ def test_links_are_followed_within_the_project(directory: Path) -> None:
         ("tried", ()),
         ("tried", ("experiment=deep",)),
         ("elsewhere", ()),
+        ("parts", ()),
+        ("parts", ("data/sets@data.second=three",)),
+        ("parts", ("experiment=thirds",)),
+        ("parts", ("experiment=thirds", "data/sets@data.first=two")),
+        ("parts", ("+data/sets@third=one",)),
     ],
 )
 def test_it_is_what_hydra_makes(directory: Path, name: str, words: tuple[str, ...]) -> None:
