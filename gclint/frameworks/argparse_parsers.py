@@ -19,7 +19,7 @@ from ..run.guards import ALWAYS, Guard, complement, conj, either
 from ..run.jumps import RAISE, leave
 from ..run.pages import place_of, placed
 from ..run.run import Run
-from ..run.values import NONE, NOTHING, TRUE, Const, External, Object, Value, const, of, union
+from ..run.values import NONE, NOTHING, TRUE, Const, External, Object, Value, const, of, sources, union
 from .arguments import (
     FRACTION,
     RANK,
@@ -171,6 +171,24 @@ def _joined(parts: list[_Part]) -> Value:
         return parts[-1].value
     left = complement(either(part.guard for part in chosen))
     return union([*(value.under(left) for value in always[-1:]), *(part.value.under(part.guard) for part in chosen)])
+
+
+@framework.method("unknown", "parse_args", "parse_known_args")
+def parse_by_what_comes_back(call: Call) -> Value | None:
+    """The namespace of a parser that was given to code which nobody knows, and of which this came back: it has the same
+    options and may have more.
+    """
+    assert call.receiver is not None
+    parsers = [item for item in sources(of(call.receiver)) if item.kind == "parser"]
+    if not parsers:
+        return None
+    found = []
+    for parser in parsers:
+        held, parser.open = parser.open, True
+        given = Call(call.it, call.site, f"parser.{call.last}", call.positional, call.keywords, receiver=parser)
+        found.append(parse_arguments(given))
+        parser.open = held
+    return union(found)
 
 
 def _parts(call: Call, parser: Object, words: tuple[str, ...] | None, by_launch: bool, guard: Guard) -> Iterator[_Part]:
