@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gclint.ir.syntax import Module, Site
 from gclint.run.calls import Call
 from gclint.run.events import LibraryCall
+from gclint.run.imports import ANYTHING
 from gclint.run.run import Run
 from gclint.run.values import Class, Function, Object, Value
 
@@ -147,9 +148,13 @@ class Texts(NamedTuple):
 
 def is_named(name: str, made: Site, kept: bool, texts: Texts, run: Run) -> bool:
     """Whether any code of the program has the name other than where the option is `made`, or any file beside it, where
-    it shares the option or may read the options that the program has kept in a file.
+    it shares the option or may read the options that the program has kept in a file; any of the project's, where one is
+    imported whose name nobody knows.
     """
-    beside = [*(run.beside_with(name) if kept else ()), *sharing(name, made, run)]
+    kept_or_called = (
+        run.beside_with(name, anywhere=True) if ANYTHING in run.facts else run.beside_with(name) if kept else ()
+    )
+    beside = [*kept_or_called, *sharing(name, made, run)]
     modules = [*run.modules_with(name), *beside]
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
     taking = [module for module in dict.fromkeys([*modules, *more]) if texts.read(module)]

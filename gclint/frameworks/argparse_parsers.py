@@ -185,8 +185,7 @@ def parse_by_what_comes_back(call: Call) -> Value | None:
     found = []
     for parser in parsers:
         held, parser.open = parser.open, True
-        given = Call(call.it, call.site, f"parser.{call.last}", call.positional, call.keywords, receiver=parser)
-        found.append(parse_arguments(given))
+        found.append(names.call_method(call.it, parser, call.last, call.site, call.positional, call.keywords))
         parser.open = held
     return union(found)
 

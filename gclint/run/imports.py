@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ENDS_AT = "ends at an import"
 """Of the run's facts: the import of something that is not there, and its name."""
+ANYTHING = "anything imported"
+"""Of the run's facts: that a module was imported which nobody can name."""
 IMPORT_ERROR = of(External("builtins.ModuleNotFoundError"))
 _BINDS_OTHERWISE = re.compile(r"\b(globals|vars|exec|setattr|__dict__|__getattr__|modules)\b")
 
@@ -74,6 +76,7 @@ def anything_is_imported(it: Interpreter) -> None:
     """A module is imported that nobody can name: it may put what it has where the modules that are there keep such
     things, in a dict or in what holds one.
     """
+    it.run.facts[ANYTHING] = True
     held = [item for scope in it.modules.values() for value in scope.names.values() for item in value.objects()]
     inner = [
         item
