@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..run.calls import Call
 from ..run.events import Adapted
 from ..run.interpreter import Interpreter
@@ -12,6 +14,8 @@ from .torch_modules import set_state
 from .torch_parameters import holders
 from .transformers import at_least, enable_checkpointing, reentrant_of
 
+QUANTISED = re.compile(r"gptq|awq|[_-]?\d-?bits?\b|bnb|int[48]|fp8|quant|hqq|aqlm|gguf|exl2|w\da\d", re.IGNORECASE)
+"""Of the names of checkpoints those that say so."""
 framework = Framework("peft")
 
 PROMPT_CONFIGS = ("PrefixTuningConfig", "PromptTuningConfig", "PromptEncoderConfig", "P-TuningConfig")
@@ -135,6 +139,20 @@ def is_quantised(model: Object) -> bool | None:
     if model.open:
         return None
     return any(item not in (Const(None), Const(False)) for item in given)
+
+
+def is_plain(model: Object) -> bool:
+    """Whether neither the call nor the name of the checkpoint says that a model is quantised."""
+    if model.kind != "model" or is_quantised(model) is not False or model.known("unsloth"):
+        return False
+    name = model.known("name").constant()
+    return model.known("pretrained").constant() is False or (isinstance(name, str) and not QUANTISED.search(name))
+
+
+@framework.attribute("model", "is_quantized", "is_loaded_in_8bit", "is_loaded_in_4bit")
+def says_that_it_is_quantised(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """What only quantised models have (transformers/modeling_utils.py, 5.23)."""
+    return FALSE if is_plain(item) else None
 
 
 @framework.method("model", "add_adapter")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..ir.syntax import nodes
 from . import names
 from .events import WrappingMistaken
 from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard, conj
@@ -87,12 +88,19 @@ def where_unwrapped(it: Interpreter, item: Object, held: Guard) -> Guard | None:
     if isinstance(item.type, Class):
         bases = (base for base in item.type.ancestry() if isinstance(base, External))
         own = any(names.class_attribute(item.type, each) for each in (INNER, "__getattr__", "__getattribute__"))
+        own = own or _sets_it(item.type)
         if own or not all(it.library.gives_no(base, item, INNER) for base in bases):
             return None
     elif item.kind in ("module", "model") and not item.type.startswith(OF_KNOWN_LIBRARIES):
         return None
     given_to = item.known(GIVEN_TO).constant() if GIVEN_TO in item.state else None
     return conj(held, UNWRAPPED) if given_to == ACCELERATE else held if GIVEN_TO not in item.state else None
+
+
+def _sets_it(owner: Class) -> bool:
+    """Whether a class of the project sets such an attribute itself, also where its constructor was not walked."""
+    own = (base for base in owner.ancestry() if isinstance(base, Class))
+    return any(names.may_name(node, INNER) for base in own for node in nodes(base.node))
 
 
 def is_wrapped(it: Interpreter, item: Object) -> Value | None:

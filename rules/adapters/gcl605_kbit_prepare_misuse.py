@@ -30,13 +30,12 @@ peft 0.18 and 0.21: all parameters float32 afterwards, no region is recomputed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from packaging.version import Version
 
 from gclint.finding import Finding
-from gclint.frameworks.peft import is_quantised
+from gclint.frameworks.peft import is_plain
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.run import Run
@@ -50,7 +49,6 @@ AS_SAVED = Version("5")
 """The release of transformers from which a model is loaded in the dtype in which it was saved (`dtype="auto"`,
 https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md); before it is in float32.
 """
-QUANTISED = re.compile(r"gptq|awq|[_-]?\d-?bits?\b|bnb|int[48]|fp8|quant|hqq|aqlm|gguf|exl2|w\da\d", re.IGNORECASE)
 
 rule = Rule(
     code="GCL605",
@@ -72,7 +70,7 @@ def not_quantised(event: RunEnded, run: Run) -> Iterator[Finding]:
         if call is None or call.last not in rule.words[0] or not prepared.name.startswith("peft."):
             continue
         held = call.get("model", 0).possible(prepared.guard)
-        found = ((guard, item) for guard, item in held if isinstance(item, Object) and _is_plain(item))
+        found = ((guard, item) for guard, item in held if isinstance(item, Object) and is_plain(item))
         for guard, model in found:
             off = not model.known("checkpointing").objects()
             half = _is_half(model, run)
@@ -102,13 +100,3 @@ def _is_half(model: Object, run: Run) -> bool | None:
         return False
     version = run.targets.version("transformers")
     return False if told is None and version is not None and version < AS_SAVED else None
-
-
-def _is_plain(model: Object) -> bool:
-    """Whether neither the call nor the name of the checkpoint says that the model is quantised."""
-    if model.kind != "model" or is_quantised(model) is not False or model.known("unsloth"):
-        return False
-    name = model.known("name").constant()
-    if model.known("pretrained").constant() is False:
-        return True
-    return isinstance(name, str) and not QUANTISED.search(name)
