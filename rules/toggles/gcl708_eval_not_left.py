@@ -26,9 +26,9 @@ for epoch in range(epochs):
 ```
 
 ## When it is fine
-`train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only, or at the
-head of the round for the steps themselves; a loop that ends with its evaluation; a switch after which another one
-comes in every round, which is then the one to blame; a model in which no layer has a mode.
+`train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only, or right
+before the steps or their loop, for the steps themselves; a loop that ends with its evaluation; a switch after which
+another one comes in every round, which is then the one to blame; a model in which no layer has a mode.
 
 ## Evidence
 torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of the first epoch and False in all others.
@@ -37,7 +37,6 @@ torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of t
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -123,7 +122,7 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                     "the loop goes on to train this model in evaluation mode",
                     guard=left.guard,
                     certainty="fails" if sure else "fragile",
-                    symptom="silent: from the second round on it trains without dropout and with fixed statistics",
+                    symptom="silent: from then on it trains without dropout and with fixed statistics",
                     related=[(forward.site, "it is trained here")],
                     fixes=(_back(forward, loop.node),),
                 )
@@ -172,16 +171,16 @@ def _evaluates(left: LibraryCall, model: Object) -> bool:
 
 
 class _Modes(NamedTuple):
-    """Where a model as a whole is put into evaluation mode (`left`), and where it or a part of it is put back; the
-    places at which it is `tried`: what stands in evaluation mode for the steps is not.
+    """Where a model as a whole is put into evaluation mode (`left`), where it or a part of it is put back, and the
+    forwards by which it is `tried`, not trained.
     """
 
     left: list[LibraryCall]
     back: list[Event]
-    tried: list[int]
+    tried: list[Forward]
 
 
-def _modes_of(model: Object, modes: list[LibraryCall], tried: dict[Object, list[int]], run: Run) -> _Modes:
+def _modes_of(model: Object, modes: list[LibraryCall], tried: dict[Object, list[Forward]], run: Run) -> _Modes:
     back: list[Event] = [each for each in modes if mode_set(each, model)]
     back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
     return _Modes([each for each in modes if _evaluates(each, model)], back, tried.get(model, []))
@@ -192,15 +191,29 @@ def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: _Modes, run
     evaluation mode for the steps themselves.
     """
     start, end = run.place(forward), run.place(left)
-    own = [run.place(each) for each in modes.left if loop in each.moment.loops]
-    tried = bisect_left(modes.tried, start)
-    if any(place < start and bisect_right(modes.tried, place) == tried for place in own):
+    if any(covers(each.guard, left.guard) and _is_for_the_steps(each, forward, modes, run) for each in modes.left):
         return True
     places = [run.place(each) for each in modes.back if loop in each.moment.loops]
     if end < start:
         return any(end < place < start for place in places)
     pretrained = inside(forward.model).known("pretrained").constant() is True
     return any(place < start or place > end for place in places) or (pretrained and not modes.back)
+
+
+def _is_for_the_steps(switch: LibraryCall, forward: Forward, modes: _Modes, run: Run) -> bool:
+    """Whether a switch into evaluation mode stands before the steps, or before the loop of them, for all of which it
+    holds: nothing is evaluated between, nothing puts the model back. What is evaluated in the loop of the steps, such
+    as the search for hard examples, is part of them.
+    """
+    around, start, end = switch.moment.loops, run.place(switch), run.place(forward)
+    if start > end or around != forward.moment.loops[: len(around)]:
+        return False
+    steps = forward.moment.loops[len(around) : len(around) + 1]
+    tried = [each for each in modes.tried if start < run.place(each) < end]
+    if not all(steps and steps[0] in each.moment.loops for each in tried):
+        return False
+    later = [each for each in modes.back if run.place(each) > start]
+    return not any(run.place(each) < end or (steps and steps[0] in each.moment.loops) for each in later)
 
 
 def _comes_later(other: LibraryCall, left: LibraryCall, forward: Forward, loop: Loop, run: Run) -> bool:
@@ -214,13 +227,13 @@ def _comes_later(other: LibraryCall, left: LibraryCall, forward: Forward, loop: 
     return end < place < start if end < start else place < start or place > end
 
 
-def _tried(run: Run) -> dict[Object, list[int]]:
-    """The places of the forwards of each model by which no backward goes, in order."""
+def _tried(run: Run) -> dict[Object, list[Forward]]:
+    """The forwards of each model by which no backward goes, in order."""
     trained = {item for each in run.of_type(Backward) for item in each.forwards}
-    found: dict[Object, list[int]] = {}
+    found: dict[Object, list[Forward]] = {}
     for each in run.of_type(Forward):
         if each.activation not in trained:
-            found.setdefault(each.model, []).append(run.place(each))
+            found.setdefault(each.model, []).append(each)
     return found
 
 
