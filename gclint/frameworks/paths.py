@@ -51,14 +51,18 @@ def _computed(call: Call, function: object) -> Value | None:
     return folded(call.it, function, call.positional) if known and callable(function) else None
 
 
-@framework.function("os.path.abspath", "os.path.realpath")
+@framework.function("os.path.abspath", "os.path.realpath", *(f"pathlib.Path.{name}" for name in IN_PLACE))
 def absolute_path(call: Call) -> Value:
     """An absolute path without detours; where a program is started nobody knows."""
     path = names.const_text(call.get("path", 0)) or names.const_text(call.get("filename", 0))
-    return const(posixpath.normpath(path)) if path and os.path.isabs(path) else call.unknown()
+    if not path or not os.path.isabs(path):
+        return call.unknown()
+    whole = posixpath.normpath(path)
+    return const(PathText(whole) if call.last in IN_PLACE else whole)
 
 
-@framework.function("os.path.isdir", "os.path.isfile", "os.path.exists")
+@framework.function(*(f"os.path.{name}" for name in ("isdir", "isfile", "exists")))
+@framework.function(*(f"pathlib.Path.{name}" for name in ("is_dir", "is_file", "exists")))
 def is_there(call: Call) -> Value:
     """A package of the project is there, and a module of it; of anything else nobody knows."""
     path = names.const_text(call.get("path", 0))
@@ -147,21 +151,6 @@ def changed_path(call: Call) -> Value:
 def text_of(call: Call) -> Value:
     """The text of a path."""
     return _computed(call, str) or call.unknown()
-
-
-@framework.function(*(f"pathlib.Path.{name}" for name in IN_PLACE))
-def whole_path(call: Call) -> Value:
-    """An absolute path without detours."""
-    path = names.const_text(call.get("", 0))
-    return const(PathText(posixpath.normpath(path))) if path and os.path.isabs(path) else call.unknown()
-
-
-@framework.function("pathlib.Path.is_dir", "pathlib.Path.is_file", "pathlib.Path.exists")
-def path_is_there(call: Call) -> Value:
-    """A package of the project is there, and a module of it; of anything else nobody knows."""
-    path = names.const_text(call.get("", 0))
-    found = _lies_there(call, path) if path and os.path.isabs(path) else None
-    return found or call.unknown()
 
 
 @framework.function("pathlib.Path.iterdir", "pathlib.Path.glob")

@@ -112,8 +112,7 @@ class Interpreter:
     nobody knows how often they run: their bodies are walked once. `risks` counts what may raise something for all that
     is known, `handled` is what the innermost handler handles. `aside` are the steps taken in modules that are imported,
     or walked when a name of them is read, which are counted for the project alone, `free` how many more may be; those
-    in `reserve` a decorator may not take, and what it imports may. `on_imports` counts what
-    imports were charged for.
+    in `reserve` a decorator may not take, and what it imports may. `on_imports` counts what imports were charged for.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
