@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from pathlib import Path
 
 from ..compiled import cached, interpreted
@@ -27,6 +27,9 @@ INSTALLED_NAMES = (
 )
 INSTALLED = frozenset(INSTALLED_NAMES.split())
 NOTHING_MORE = SearchPath()
+
+_Asked = tuple[str, int, str]
+_Answers = tuple[dict[_Asked, Path | None], dict[_Asked, tuple[str, ...]]]
 
 
 @interpreted
@@ -61,8 +64,8 @@ class Imports:
         self._described: dict[Path, bool] = {}
         self._of_library: dict[str, bool] = {}
         self._real: dict[str, str] = {}
-        self._found: dict[tuple[str, int, str], Path | None] = {}
-        self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
+        self._answers: dict[Hashable, _Answers] = {}
+        self._found, self._packages = self._of_like_programs()
 
     def of_program(self, entry: Path, inserted: SearchPath = NOTHING_MORE, started: bool = True) -> Imports:
         """The imports of a program below the same root, or of one that imports the file; what was read of the file
@@ -71,7 +74,14 @@ class Imports:
         made = Imports(self.root, entry, inserted, started)
         made._names, made._directories = self._names, self._directories
         made._described, made._of_library, made._real = self._described, self._of_library, self._real
+        made._answers = self._answers
+        made._found, made._packages = made._of_like_programs()
         return made
+
+    def _of_like_programs(self) -> _Answers:
+        """What was found so far for the programs that look in the same places, in the same order."""
+        places = (self.script_directory, self._first, self._last, self._is_of_program)
+        return self._answers.setdefault(places, ({}, {}))
 
     def real(self, path: str | os.PathLike[str]) -> str:
         """The real path of a file."""

@@ -106,9 +106,9 @@ class Module:
         todo: list[ast.AST] = [self.tree]
         while todo:
             node = todo.pop()
-            for part in parts(node):
-                found[part] = node
-                todo.append(part)
+            below = _parts(node)
+            found.update(dict.fromkeys(below, node))
+            todo += below
         return found
 
     @cached
@@ -368,8 +368,8 @@ def _of_its_own(node: ast.AST) -> Iterator[ast.AST]:
             yield from _of_its_own(part)
 
 
-def parts(node: ast.AST) -> list[ast.AST]:
-    """The nodes directly below a node in the order of the text, without contexts and operators."""
+def _parts(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below a node, without contexts and operators."""
     found: list[ast.AST] = []
     for name in _fields(node.__class__):  # type: ignore[arg-type]
         held = getattr(node, name, None)
@@ -377,6 +377,12 @@ def parts(node: ast.AST) -> list[ast.AST]:
             found += [part for part in held if isinstance(part, ast.AST)]
         elif isinstance(held, ast.AST):
             found.append(held)
+    return found
+
+
+def parts(node: ast.AST) -> list[ast.AST]:
+    """The same in the order of the text."""
+    found = _parts(node)
     if isinstance(node, _OUT_OF_ORDER) and len(found) > 1:
         found.sort(key=_first)
     return found

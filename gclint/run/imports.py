@@ -234,14 +234,18 @@ def _given_on(it: Interpreter, module: Module) -> list[Module] | None:
     """A module, and those whose names it takes with a star, and they do; None where one of them is a library's."""
     found = [module]
     for each in found:
-        stars = (node for node in nodes(each.tree) if isinstance(node, ast.ImportFrom) and node.names[0].name == "*")
-        for node in stars:
+        for node in each.once(_stars, each.tree):
             path = it.project.resolve(node.module or "", node.level, each)
             other = it.project.module(path) if path is not None else None
             if other is None:
                 return None
             found += [other] if other not in found else []
     return found
+
+
+def _stars(tree: ast.Module) -> list[ast.ImportFrom]:
+    """The imports of all that a module has."""
+    return [node for node in nodes(tree) if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
 
 
 def deferred(it: Interpreter, path: str, member: str, statement: ast.AST) -> Value | None:

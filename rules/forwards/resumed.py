@@ -137,13 +137,13 @@ def _counted(run: Run, in_loops: bool) -> set[Object]:
 
 def _one_more(item: Object) -> list[Alternative]:
     """What something is one more than: by `x + 1`, or by `x += 1`, whose result stands at its target."""
-    node = item.site.node if item.site is not None else None
-    outer = item.site.module.parents.get(node) if item.site is not None and node is not None else None
-    sum_of = outer if isinstance(outer, ast.AugAssign) and outer.target is node else node
-    if not isinstance(sum_of, (ast.BinOp, ast.AugAssign)) or not isinstance(sum_of.op, ast.Add):
-        return []
     parts = [part for value in item.made_of for _, part in value]
-    return parts if Const(1) in parts else []
+    if item.site is None or Const(1) not in parts:
+        return []
+    node = item.site.node
+    outer = item.site.module.parents.get(node)
+    sum_of = outer if isinstance(outer, ast.AugAssign) and outer.target is node else node
+    return parts if isinstance(sum_of, (ast.BinOp, ast.AugAssign)) and isinstance(sum_of.op, ast.Add) else []
 
 
 def is_told(schedule: Object, run: Run) -> bool:
