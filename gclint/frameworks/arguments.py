@@ -14,6 +14,7 @@ from ..pins.versions import Targets
 from ..run import defaults, names
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
+from ..run.path_text import CLASSES, PathText
 from ..run.run import LEFT_OUT, OPTIONS, Run
 from ..run.values import MISSING, NONE, TRUE, Alternative, Const, External, Function, Object, Value, const, of
 from .registry import Framework
@@ -153,7 +154,8 @@ def typed(it: Interpreter, kind: Value, text: str, call: Call) -> Value:
     if isinstance(item, Function):
         return it.call(kind, Call(it, call.site, "type", [value]))
     name = item.name.rsplit(".", 1)[-1] if isinstance(item, External) else ""
+    kinds = {"int": int, "float": float, "bool": bool, **dict.fromkeys(CLASSES, PathText)}
     try:
-        return const({"int": int, "float": float, "bool": bool}.get(name, str)(text))
+        return const(kinds.get(name, str)(text))
     except ValueError:
         return value

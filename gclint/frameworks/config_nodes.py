@@ -13,8 +13,8 @@ from ..run import names
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.values import NONE, NOTHING, TRUE, ModuleRef, Object, Value, assigned, of
+from .files_read import lifted
 from .registry import Framework
-from .system import lifted
 
 BASES = "_base_"
 DELETE = "_delete_"

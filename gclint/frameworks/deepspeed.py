@@ -6,8 +6,8 @@ from ..run.calls import Call
 from ..run.events import Wrapped
 from ..run.values import FALSE, NONE, NOTHING, Const, External, Object, Value, const, of, union
 from .arguments import options_of
+from .files_read import lifted
 from .registry import Framework
-from .system import lifted
 from .torch_distributed import call_ddp, each_model, inner_module, no_sync
 from .torch_modules import promote, set_state
 from .torch_training import emit_backward

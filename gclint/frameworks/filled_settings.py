@@ -19,7 +19,7 @@ from ..run.invocation import after_filling, is_record
 from ..run.pages import SPREAD, is_written
 from ..run.values import NOTHING, Alternative, Class, External, Function, ModuleRef, Object, Value, const, of, union
 from .arguments import literal, overridable, said
-from .system import lifted
+from .files_read import lifted
 
 Words = tuple[str, ...] | None
 

@@ -19,9 +19,9 @@ from ..run.hydra_configs import composed
 from ..run.pages import SPREAD, is_written
 from ..run.values import NONE, NOTHING, Class, External, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal
+from .files_read import lifted
 from .hydra_store import asked, awaited, settings, stored
 from .registry import Framework
-from .system import lifted
 
 CONFIGURED = "configured"  # of the run's facts: the functions that get a configuration
 MOST_FILES = 300

@@ -14,10 +14,10 @@ from ..run.pages import Mapping
 from ..run.values import NONE, NOTHING, TRUE, Class, Const, External, Object, Value, of
 from .argparse_parsers import parse_arguments
 from .arguments import words_of
+from .files_read import lifted
 from .filled_settings import NOBODY, Given, Words, entries, filled, of_file, spelled
 from .hydra import named
 from .registry import Framework
-from .system import lifted
 
 FILES = ("--config", "-c", "--cfg")
 STARTS = ("fit", "validate", "test", "predict")

@@ -17,10 +17,10 @@ from ..run.parallel import BY_STRATEGY
 from ..run.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, const, of, root, union
 from ..run.wrapping import ALWAYS_WRAPS, GIVEN_TO
 from .deepspeed import remember
+from .files_read import lifted
 from .process_starters import on_processes, shows_processes
 from .registry import Framework
 from .settings import with_settings
-from .system import lifted
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import set_state
 from .torch_training import emit_backward

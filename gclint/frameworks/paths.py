@@ -17,8 +17,8 @@ from ..ir import folders_of_code
 from ..run import names
 from ..run.calls import Call
 from ..run.folding import folded
-from ..run.path_text import PathText
-from ..run.values import Alternative, Const, External, Object, Partial, Value, const, of
+from ..run.path_text import LEADS_TO, PathText
+from ..run.values import NOTHING, Alternative, Const, External, Object, Partial, Value, const, of
 from .registry import Framework
 
 framework = Framework("paths")
@@ -52,13 +52,28 @@ def _computed(call: Call, function: object) -> Value | None:
 
 
 @framework.function("os.path.abspath", "os.path.realpath", *(f"pathlib.Path.{name}" for name in IN_PLACE))
+@framework.function("os.path.expanduser", "os.path.expandvars", "hydra.utils.to_absolute_path")
 def absolute_path(call: Call) -> Value:
-    """An absolute path without detours; where a program is started nobody knows."""
-    path = names.const_text(call.get("path", 0)) or names.const_text(call.get("filename", 0))
-    if not path or not os.path.isabs(path):
-        return call.unknown()
-    whole = posixpath.normpath(path)
-    return const(PathText(whole) if call.last in IN_PLACE else whole)
+    """An absolute path without detours. Where a program is started nobody knows; what a relative path becomes there
+    leads to the same place.
+    """
+    given = call.get("path", 0) or call.get("filename", 0)
+    return Value([(guard, _made_absolute(call, item)) for guard, item in given]) or call.unknown()
+
+
+def _made_absolute(call: Call, item: Alternative) -> Alternative:
+    path = item.value if isinstance(item, Const) and isinstance(item.value, str) else ""
+    kind = PathText if call.last in IN_PLACE and call.name.startswith("pathlib") else str
+    if os.path.isabs(path):
+        return Const(kind(posixpath.normpath(path)))
+    if path and call.last.startswith("expand"):
+        replaced = path.startswith("~") if call.last == "expanduser" else "$" in path
+        return call.it.unknown("", call.site) if replaced else Const(kind(path))
+    made = call.it.derived(call.site, [of(item)])
+    leading = const(path) if path else item.known(LEADS_TO) if isinstance(item, Object) else NOTHING
+    if leading:
+        made.state[LEADS_TO] = leading
+    return made
 
 
 @framework.function(*(f"os.path.{name}" for name in ("isdir", "isfile", "exists")))

@@ -14,8 +14,8 @@ from ..run.guards import DEEPSPEED, DISTRIBUTED, FSDP, Atom
 from ..run.interpreter import Interpreter
 from ..run.values import NOTHING, Const, Object, Value, const, of
 from .deepspeed import remember, stage
+from .files_read import lifted
 from .registry import Framework
-from .system import lifted
 
 PLAIN_DDP = frozenset({(DISTRIBUTED, True), (DEEPSPEED, False), (FSDP, False)})
 

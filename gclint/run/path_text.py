@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 CLASSES = frozenset({"Path", "PosixPath", "PurePath", "PurePosixPath", "PathLike"})
+LEADS_TO = "leads to"
+"""The fact of an unknown path that it leads where this one does, as that of `os.path.abspath("configs/a.yaml")`."""
 _PARTS = ("parent", "name", "stem", "suffix")
 
 
