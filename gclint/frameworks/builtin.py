@@ -325,23 +325,14 @@ def is_instance(call: Call) -> Value:
     """Whether an object is of a class, where its class is known; open elsewhere."""
     classes = _classes(call)
     wanted = [part.name.rsplit(".", 1)[-1] for part in classes if isinstance(part, (External, Class))]
-    tensor = any(isinstance(part, External) and part.name in OF_TENSORS for part in classes)
     parts = []
     types = [_type_of_python(name) for name in wanted]
     for guard, item in call.get("", 0):
         known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
         if call.last == "callable" and not isinstance(item, Object):
             known = not isinstance(item, Const)
-        if (
-            known is None
-            and isinstance(item, Object)
-            and item.origins
-            and is_tensor(item)
-            and _gives_one(call.it, item)
-        ):
-            known = (
-                True if tensor else False if wanted and set(wanted) <= NO_TENSORS else None
-            )  # a graph goes through it
+        if known is None and isinstance(item, Object) and is_tensor(item):
+            known = _is_of_tensor(call.it, item, classes)
         if known is None and isinstance(item, Object) and call.last == "isinstance":
             known = _by_bases(call.it, item, classes)
         if isinstance(item, Const) and types and None not in types:
@@ -353,6 +344,25 @@ def is_instance(call: Call) -> Value:
         else:
             parts.append(const(known).under(guard))
     return union(parts) if parts else call.unknown()
+
+
+def _is_of_tensor(it: Interpreter, item: Object, classes: list[Alternative]) -> bool | None:
+    """Whether a tensor is of one of these classes: of no layer's; of a tensor's where a graph goes through it, as what
+    some models give are several in a tuple.
+    """
+    names = [part.name for part in classes if isinstance(part, External)]
+    known = bool(names) and len(names) == len(classes)
+    if known and all(name.startswith("torch.nn.") and it.library.are_layers([_last(name)]) for name in names):
+        return False
+    if not (item.origins and _gives_one(it, item)):
+        return None
+    if any(name in OF_TENSORS for name in names):
+        return True
+    return False if known and {_last(name) for name in names} <= NO_TENSORS else None
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _is_literal_of(value: Any, types: tuple[type, ...]) -> bool:
