@@ -61,6 +61,7 @@ from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
 from ..command_parameters import unread_parameters
+from ..command_words import looks_for
 from ..config_keys import unread_keys
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
@@ -119,7 +120,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
             at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
-            if at_once or (asked and not may_take(name, option.site)):
+            if at_once or (asked and not may_take(name, option.site) and not looks_for(flags_of(option), run)):
                 told.add((option.site, name))
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
