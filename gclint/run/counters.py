@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.syntax import For, Site, dotted, nodes
-from . import changes
+from . import changed_by_text, changes
 from .elements import ANY
 from .values import NOTHING, Alternative, Const, Object, Value, assigned, const, of
 
@@ -156,7 +156,7 @@ def attributes(it: Interpreter, loop: For | ast.While) -> list[Attribute]:
         holder = it.evaluate(target.value).only() if dotted(target.value).partition(".")[0] not in stored else None
         start = holder.attributes.get(target.attr, NOTHING) if isinstance(holder, Object) else NOTHING
         if isinstance(holder, Object) and start and all(number_in(item) is not None for _, item in start):
-            found[holder, target.attr] = Attribute(holder, target.attr, of_attribute(it, target.attr, start))
+            found[holder, target.attr] = Attribute(holder, target.attr, of_attribute(it, holder, target.attr, start))
     return list(found.values())
 
 
@@ -166,16 +166,16 @@ def _counted_attributes(loop: For | ast.While) -> list[ast.Attribute]:
     return [target for target in targets if isinstance(target, ast.Attribute) and dotted(target)]
 
 
-def of_attribute(it: Interpreter, name: str, start: Value) -> Ends | None:
-    """Between which numbers an attribute is in any round of a loop, after `start`: by what the project's text ever puts
-    into an attribute of that name.
+def of_attribute(it: Interpreter, holder: Object, name: str, start: Value) -> Ends | None:
+    """Between which numbers an object's attribute is in any round of a loop, after `start`: by what the project's text
+    ever puts into an attribute of that name.
     """
     modules = it.modules_with(name)
     changes = [each for module in modules for each in module.once(_attribute_changes, module.tree).get(name, [])]
     steps = [step for step, _ in changes if step is not None]
     put = [literal for step, literal in changes if step is None]
     ends = around(start)
-    if ends is None or None in put or not steps:
+    if ends is None or None in put or not steps or changed_by_text.may_change(it, holder, name):
         return None
     held = [number for number in (*put, *ends) if number is not None]
     rises, falls = all(step > 0 for step in steps), all(step < 0 for step in steps)

@@ -66,7 +66,7 @@ class Run:
     dict of it, with the places, None for one that is not told; `options_replaced` has the guard under which it has put
     something in the place of one, by what a parser gave; `read_of_others` are attributes of these names that the code
     reads, and where it takes some by texts, and whether all that they were read of so far is known and nothing that a
-    parser gave; `taken_by_text` has whose attributes each of the latter takes, None where not all are known.
+    parser gave; `taken_by_text` has whose attributes each of the latter takes, or sets, None where not all are known.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
     `found` has the guard of every finding that was made of this
