@@ -12,6 +12,7 @@ from gclint.run.closures import body_of, bound_names
 from .option_names import PRINTS, SAVES, last_name
 
 RUNS_A_TEXT = ("eval", "exec")
+ALL_VARIABLES = ("locals", *RUNS_A_TEXT)
 ONE_ENTRY = ("get", "pop", "setdefault")
 """The methods of a dict that take an entry by its name."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from gclint.ir.syntax import FUNCTIONS, Module, nodes
 from gclint.run.events import AttributeSet
 from gclint.run.run import Run
-from gclint.run.values import Class, External
+from gclint.run.values import Class, External, Object
 
 from .option_names import (
     class_of_method,
@@ -18,20 +19,23 @@ from .option_names import (
     reads_of_own_option,
     sets_itself,
 )
-from .option_places import RUNS_A_TEXT, is_name, scope_of
+from .option_places import ALL_VARIABLES, is_name, scope_of
 
 READ_NO_OTHERS = ("builtins.object", "abc.ABC", "torch.nn.Module", "torch.utils.data.Dataset", "typing.Generic")
 """Bases of a library that read no attribute which is not theirs (torch/nn/modules/module.py)."""
 BY_NAME = ("getattr", "attrgetter", "hasattr")
-ALL_VARIABLES = ("locals", *RUNS_A_TEXT)
 
 
-def is_read(name: str, run: Run) -> bool:
-    """Whether the program takes an option's value, other than in a loop that only shows all of them, to put it with all
-    others, which are followed themselves, or to keep it where nothing reads it.
+def is_read(name: str, run: Run, options: Collection[Object] | None = None) -> bool:
+    """Whether the program takes an option's value, of these namespaces if they are given, other than in a loop that only
+    shows all of them, to put it with all others, which are followed themselves, or to keep it where nothing reads it.
     """
     return any(
-        place is None or not (is_of_all(place) or is_only_kept(place.node, place.module, run))
+        place is None
+        or (
+            (options is None or any(item is None or item in options for item in run.read_of.get(place.node, ())))
+            and not (is_of_all(place) or is_only_kept(place.node, place.module, run))
+        )
         for place in run.options_read.get(name, ())
     )
 

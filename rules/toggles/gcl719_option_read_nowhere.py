@@ -42,7 +42,7 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import takewhile
 
@@ -109,21 +109,22 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[tuple[Site, str]]()
     handed_on = is_handed_on(options, run)
-    may_take = _naming(options, [each.site for each in parses], run)
+    taking = _Taking(options, [each.site for each in parses], run)
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
-            read = (option.site, name) in told or name in taken or is_read(name, run)
-            set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
-            lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
-            asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
-            at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
-            if at_once or (asked and not may_take(name, option.site)):
+            read = not name or (option.site, name) in told or name in taken or is_read(name, run, options)
+            asked = not read and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
+            set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced] if asked else []
+            lost = all(_is_done_always(each, name, option, run) for each in set_over)
+            asked = asked and (lost or not taking.may_read_instead(name))
+            at_once = asked and lost and bool(set_over) and replaced_at_once(name, option, parsed, run)
+            if at_once or (asked and not taking.may_take(name, option.site)):
                 told.add((option.site, name))
-                flag = flags_of(option)[-1]
-                why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
-                yield _told(_stands_at(option, name, run), why, flags_of(option), parsed, run, over=set_over)
+                flag, over = flags_of(option)[-1], set_over if lost else []
+                why = f"the program replaces `{flag}` before it reads it" if over else f"nothing reads `{flag}`"
+                yield _told(_stands_at(option, name, run), why, flags_of(option), parsed, run, over=over)
 
 
 def _stands_at(option: Call, name: str, run: Run) -> Site:
@@ -141,17 +142,29 @@ def _stands_at(option: Call, name: str, run: Run) -> Site:
     return found[-1] if found else option.site
 
 
-def _naming(options: set[Object], parses: list[Site], run: Run) -> Callable[[str, Site], bool]:
-    """Whether any code may take an option by its name, of those of all places that may hold the options; where that is
-    not known, whether any code has the name.
-    """
-    flow = cache(lambda: Flow(parses, run))
-    everywhere = cache(lambda: (is_saved(options, run), Texts.of(run)))
+class _Taking:
+    """What takes options that calls parse, where they go; where that is not known, what has their names."""
 
-    def is_taken(name: str, made: Site) -> bool:
-        return is_named(name, made, *everywhere(), run) if flow().escaped else flow().takes(name, made)
+    def __init__(self, options: set[Object], parses: list[Site], run: Run):
+        self.options, self.run = options, run
+        self._flow = cache(lambda: Flow(parses, run))
+        self._everywhere = cache(lambda: (is_saved(options, run), Texts.of(run)))
 
-    return is_taken
+    @property
+    def is_followed(self) -> bool:
+        """Whether all is known that happens to the options."""
+        return not self._flow().escaped
+
+    def may_read_instead(self, name: str) -> bool:
+        """Whether the program may read what it puts in the place of an option: another start reads the option there."""
+        instead = (node for node, other in self.run.read_of_others.items() if other and isinstance(node, ast.Attribute))
+        return not self.is_followed or any(node.attr == name for node in instead)
+
+    def may_take(self, name: str, made: Site) -> bool:
+        """Whether any code may take an option by its name, of those of all places that may hold the options."""
+        if self.is_followed:
+            return self._flow().takes(name, made)
+        return is_named(name, made, *self._everywhere(), self.run)
 
 
 @rule.on(RunEnded)
