@@ -27,7 +27,7 @@ BY_NAME = ("getattr", "attrgetter", "hasattr")
 
 
 def is_read(name: str, run: Run, options: Collection[Object] | None = None) -> bool:
-    """Whether the program takes an option's value, of these namespaces if they are given, other than in a loop that only
+    """Whether the program takes an option's value, of these namespaces if given, other than in a loop that only
     shows all of them, to put it with all others, which are followed themselves, or to keep it where nothing reads it.
     """
     return any(
