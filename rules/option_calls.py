@@ -14,7 +14,6 @@ from gclint.run.run import Run
 from .option_entries import entries_by_name
 from .option_names import GIVES_A_TEXT, PRINTS, last_name
 from .option_places import (
-    ALL_VARIABLES,
     arguments,
     calls_given,
     is_its_own,
@@ -23,7 +22,9 @@ from .option_places import (
     names_of,
     saves,
     shows,
+    takes_variables,
 )
+from .options_given import taken_by
 
 ASKS = ("hash", "isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
 """Functions that take nothing of what they are given."""
@@ -34,7 +35,7 @@ MAKES_ANOTHER = ("dict", "Namespace", "SimpleNamespace")
 KEPT_AS = ("config", "hparams")
 """The attributes under which what follows a run, and Lightning's modules, hold what `init` and its like are given."""
 FOLLOWERS = ("init", "init_trackers", "update", "add_config", "log_hyperparams", "save_hyperparameters")
-TAKES_ITS_VARIABLES = ("save_hyperparameters", *ALL_VARIABLES)
+SAVES_ITS_VARIABLES = "save_hyperparameters"
 """What takes the parameters of the function around it without being given them (lightning's hparams_mixin.py)."""
 HAND_ON = ("staticmethod", "classmethod", "no_grad", "enable_grad", "inference_mode")
 
@@ -43,6 +44,7 @@ class Calls:
     """Follows what calls are given; what else happens to options is said where this is inherited."""
 
     run: Run
+    taken: set[str]
     escaped: bool
 
     def _held(self, module: Module, node: ast.AST) -> None:
@@ -122,7 +124,7 @@ class Calls:
         """Options fill the parameters of a function: those that it reads are taken, the others it has in a dict."""
         named, rest = by_name(function), function.args.kwarg
         for node in nodes(function):
-            self.escaped |= last_name(node) in TAKES_ITS_VARIABLES
+            self.escaped |= last_name(node) == SAVES_ITS_VARIABLES or takes_variables(node)
             if isinstance(node, ast.Name) and node.id in named and is_name(node, node.id):
                 self._took(module, node, node.id)
         if rest is not None:
@@ -147,8 +149,15 @@ class Calls:
             self._held(module, made)
         elif name in GIVES_A_TEXT:
             self.escaped |= saves(call) or not any(map(shows, module.ancestors(call)))
+        elif (known := self._taken_by_what_is_called(call)) is not None:
+            self.taken |= known
         elif name not in ASKS and name not in FOLLOWERS:
             self.escaped |= name not in PRINTS or saves(call)
+
+    def _taken_by_what_is_called(self, call: ast.Call) -> set[str] | None:
+        """The options that a function of a library takes of all that it is given; None where that is not known."""
+        named = [taken_by(each.name) for each in self.run.of_type(LibraryCall) if each.site.node is call]
+        return {name for names in named for name in names or ()} if named and None not in named else None
 
     def _passed_with_others(self, module: Module, group: ast.Tuple, node: ast.AST) -> None:
         """Follow what a call is given for a function that it gets too: `spawn(main, args=(count, options))`, which puts

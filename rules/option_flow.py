@@ -96,7 +96,7 @@ class Flow(Calls):
                 self._bound_to(module, target)
             if isinstance(outer, ast.NamedExpr):
                 self._held(module, outer)
-        elif isinstance(outer, ast.IfExp):
+        elif isinstance(outer, (ast.IfExp, ast.BoolOp)):
             self._held(module, outer)
         elif isinstance(outer, ast.Return):
             self._given_back(module, enclosing_function(module, outer))
@@ -130,7 +130,9 @@ class Flow(Calls):
         if isinstance(outer, ast.Compare):
             named = outer.left.value if isinstance(outer.left, ast.Constant) else ""
             self.taken |= {named} if isinstance(named, str) else set()
-            return outer.left is node or isinstance(outer.left, ast.Constant)
+            return named != "" or outer.left is node or all(isinstance(each, (ast.In, ast.NotIn)) for each in outer.ops)
+        if isinstance(outer, ast.BoolOp):  # `options and options.name`
+            return isinstance(outer.op, ast.And) and outer.values[-1] is not node
         if isinstance(outer, (ast.If, ast.While, ast.Assert, ast.IfExp)):
             return outer.test is node
         if isinstance(outer, ast.BinOp):  # raises for options
@@ -142,16 +144,18 @@ class Flow(Calls):
     def _attribute(self, module: Module, node: ast.Attribute) -> None:
         """Follow an attribute of the options, or a method of the dict of them."""
         call, called = module.parents.get(node), is_called(node, module)
-        if node.attr in OF_ALL:
-            self.escaped |= not is_shown(node, module)
+        if node.attr == "__dict__":
+            self._held(module, node)
         elif called and isinstance(call, ast.Call) and call.args and node.attr in ONE_ENTRY:
             self._take(module, call, call.args[0])
-        elif isinstance(call, ast.Call) and called and node.attr in ALL_ENTRIES:
+        elif isinstance(call, ast.Call) and called and node.attr in (*ALL_ENTRIES, *OF_ALL):
             again = same_entries(call, module)
             if again is not None:
                 self._held(module, again)
             else:
                 self.escaped |= not is_shown(node, module)
+        elif node.attr in OF_ALL:
+            self.escaped = True
         elif isinstance(node.ctx, ast.Load) and not called and not self._is_left(module, node):
             self._took(module, node, node.attr)
 

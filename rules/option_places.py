@@ -17,6 +17,11 @@ ONE_ENTRY = ("get", "pop", "setdefault")
 """The methods of a dict that take an entry by its name."""
 
 
+def takes_variables(node: ast.AST) -> bool:
+    """Whether something is a function of Python's that takes variables without being given them."""
+    return isinstance(node, ast.Name) and node.id in ALL_VARIABLES
+
+
 def is_name(node: ast.AST, name: str) -> bool:
     """Whether something reads a variable."""
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name

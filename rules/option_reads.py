@@ -19,7 +19,7 @@ from .option_names import (
     reads_of_own_option,
     sets_itself,
 )
-from .option_places import ALL_VARIABLES, is_name, scope_of
+from .option_places import is_name, scope_of, takes_variables
 
 READ_NO_OTHERS = ("builtins.object", "abc.ABC", "torch.nn.Module", "torch.utils.data.Dataset", "typing.Generic")
 """Bases of a library that read no attribute which is not theirs (torch/nn/modules/module.py)."""
@@ -54,7 +54,7 @@ def _is_never_read(target: ast.expr, module: Module, run: Run) -> bool:
     if isinstance(target, ast.Name):
         scope = scope_of(module, target)
         return isinstance(scope, FUNCTIONS) and not any(
-            is_name(each, target.id) or last_name(each) in ALL_VARIABLES for each in nodes(scope)
+            is_name(each, target.id) or takes_variables(each) for each in nodes(scope)
         )
     if not isinstance(target, ast.Attribute) or not is_of_its_method(target.value, module):
         return False
