@@ -12,6 +12,7 @@ from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 
 from .option_entries import entries_by_name
+from .option_ignored import is_plain, reads_all
 from .option_names import GIVES_A_TEXT, PRINTS, last_name
 from .option_places import (
     arguments,
@@ -22,7 +23,6 @@ from .option_places import (
     names_of,
     saves,
     shows,
-    takes_variables,
 )
 from .options_given import taken_by
 
@@ -35,9 +35,6 @@ MAKES_ANOTHER = ("dict", "Namespace", "SimpleNamespace")
 KEPT_AS = ("config", "hparams")
 """The attributes under which what follows a run, and Lightning's modules, hold what `init` and its like are given."""
 FOLLOWERS = ("init", "init_trackers", "update", "add_config", "log_hyperparams", "save_hyperparameters")
-SAVES_ITS_VARIABLES = "save_hyperparameters"
-"""What takes the parameters of the function around it without being given them (lightning's hparams_mixin.py)."""
-HAND_ON = ("staticmethod", "classmethod", "no_grad", "enable_grad", "inference_mode")
 
 
 class Calls:
@@ -116,7 +113,7 @@ class Calls:
             self._held(module, call)
             return
         of_a_library = any(each.site.node is call for each in self.run.of_type(LibraryCall))
-        self.escaped |= of_a_library or not called or not all(_is_plain(function) for _, function in called)
+        self.escaped |= of_a_library or not called or not all(is_plain(function) for _, function in called)
         for where, function in called:
             self._later((where.path, function, "**"), partial(self._fills, where, function))
 
@@ -124,7 +121,7 @@ class Calls:
         """Options fill the parameters of a function: those that it reads are taken, the others it has in a dict."""
         named, rest = by_name(function), function.args.kwarg
         for node in nodes(function):
-            self.escaped |= last_name(node) == SAVES_ITS_VARIABLES or takes_variables(node)
+            self.escaped |= reads_all(node)
             if isinstance(node, ast.Name) and node.id in named and is_name(node, node.id):
                 self._took(module, node, node.id)
         if rest is not None:
@@ -223,8 +220,3 @@ def takes_all(function: FunctionDef, names: frozenset[str]) -> bool:
 def by_name(function: FunctionDef) -> set[str]:
     """The parameters that a call may fill by their names."""
     return {each.arg for each, _ in parameters(function.args)}
-
-
-def _is_plain(function: FunctionDef) -> bool:
-    """Whether no decorator stands between a function and those who call it, but such as hand on what they are given."""
-    return all(last_name(getattr(each, "func", each)) in HAND_ON for each in function.decorator_list)

@@ -10,6 +10,7 @@ from gclint.run.events import AttributeSet
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 
+from .option_ignored import is_ignored
 from .option_names import (
     class_of_method,
     is_of_all,
@@ -41,12 +42,12 @@ def is_read(name: str, run: Run, options: Collection[Object] | None = None) -> b
 
 
 def is_only_kept(node: ast.AST, module: Module, run: Run) -> bool:
-    """Whether what is taken goes as it is into variables of a function, or attributes of the object whose method it
-    stands in, and no code reads those.
+    """Whether what is taken goes as it is into variables of a function, attributes of the object whose method it stands
+    in, or a parameter, and no code reads those.
     """
     line = module.parents.get(node)
     if not isinstance(line, ast.Assign) or line.value is not node:
-        return False
+        return is_ignored(node, module, run)
     return all(_is_never_read(target, module, run) for target in line.targets)
 
 
