@@ -3,10 +3,9 @@
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
 nothing reads, or gives to a parameter that the function never reads, or in whose place it puts something else before
-anything reads them (`args.start_epoch = 0`). So are the
-fields of the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill, the parameters
-that click, typer, fire and their like fill, of which the function itself reads none, and the keys of the files that
-hydra puts together for a program.
+anything reads them (`args.start_epoch = 0`). So are the fields of the classes that HfArgumentParser, TrlParser, tyro,
+simple_parsing, pyrallis and draccus fill, the parameters that click, typer, fire and their like fill, of which the
+function itself reads none, and the keys of the files that hydra puts together for a program.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -27,15 +26,14 @@ Or leave the option out: a command that gives it ends with "unrecognized argumen
 
 ## When it is fine
 Options that some code may take of what holds them: what the parser gave is followed through variables, arguments,
-keywords (`train(**vars(args))`), attributes, entries, tuples and processes that are started, also where it is saved and
-read again. Where it goes to code that
-nobody follows, options whose name any code of the program or a file beside it has, also as a text; a namespace that is
-handed to a library; a class that inherits from a library's, but for what a project adds to the TrainingArguments of
-transformers, which reads its own names only; the number that a launcher gives each process; `-f`, which a notebook's
-kernel is given; hidden options (`help=argparse.SUPPRESS`); a command that is given its context, or that something
-unknown wraps; keys of hydra beside a `_target_`, or whose name any code or interpolation of the project has, or that go into the
-record of a run under a name of their own. Of options
-that several programs share, all files beside it are looked at, other than for what their own parsers give.
+keywords (`train(**vars(args))`), attributes, entries, tuples and processes that are started, also where it is saved
+and read again. Where it goes to code that nobody follows, options whose name any code of the program or a file beside
+it has, also as a text; a namespace that is handed to a library; a class that inherits from a library's, but for what
+a project adds to the TrainingArguments of transformers, which reads its own names only; the number that a launcher
+gives each process; `-f`, which a notebook's kernel is given; hidden options (`help=argparse.SUPPRESS`); a command
+that is given its context, or that something unknown wraps; keys of hydra beside a `_target_`, or whose name any code
+or interpolation of the project has, or that go into the record of a run under a name of their own. Of options that
+several programs share, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
