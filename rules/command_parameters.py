@@ -15,6 +15,8 @@ from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 from gclint.run.values import Function
 
+from .annotations import keywords_in, named_in
+
 RUNNERS = {
     "fire.Fire": "component",
     "typer.run": "function",
@@ -30,6 +32,8 @@ LEAVE_IT = ("click.argument", "rich_click.argument", "torch.no_grad", "torch.ena
 """Decorators that hand on all that they are given, and read none of it."""
 ACTS_ITSELF = ("callback", "expose_value", "hidden", "is_eager", "cls")
 """What marks an option that acts by itself, or that nobody sees."""
+CONTEXT = "Context"
+"""The class of what holds all options of a command (click, typer)."""
 OF_ALL = ("locals", "vars", "eval", "exec", "dir")
 ASKED_ELSEWHERE = ("get_current_context", "_getframe", "currentframe", "getargvalues")
 """How code comes to the options of a command without being given them (click/globals.py, sys, inspect)."""
@@ -78,11 +82,11 @@ def _parameters(
 ) -> Iterator[tuple[str, FunctionDef, Parameter]]:
     """All parameters of a function, unless it is given the command's context too."""
     given = list(parameters(function.args))
-    if any("'Context'" in ast.dump(each) for each, _ in given):
+    if any(CONTEXT in named_in(each.annotation, module) for each, _ in given):
         return
     for each, default in given:
-        told = f"{ast.dump(each)}{ast.dump(default) if default is not None else ''}"
-        if not any(f"arg='{name}'" in told for name in ACTS_ITSELF):
+        marks = {part.arg for part in (*keywords_in(each.annotation), *keywords_in(default))}
+        if marks.isdisjoint(ACTS_ITSELF):
             flags = [f"--{each.arg}", f"--{each.arg.replace('_', '-')}"]
             yield each.arg, function, Parameter(flags, Site.at(module, each), call)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from gclint.frameworks.hydra import CONFIGURED, Configured
 from gclint.ir.syntax import FUNCTIONS, Module, Site
+from gclint.run.events import LibraryCall
 from gclint.run.pages import DocumentPage
 from gclint.run.run import Run
 from gclint.run.values import Function, Object
@@ -40,6 +42,7 @@ class NodeFlow(Flow):
 
     def __init__(self, run: Run):
         super().__init__([], run)
+        self.is_part = False
         self.parts: dict[str, list[tuple[Module, ast.AST]]] = defaultdict(list)
 
     def of_parameter(self, module: Module, function: ast.AST, name: str) -> NodeFlow:
@@ -49,11 +52,20 @@ class NodeFlow(Flow):
         return self
 
     def of_parts(self, places: list[tuple[Module, ast.AST]]) -> NodeFlow:
-        """Follow what these expressions give."""
+        """Follow what these expressions give, which is a part of the configuration."""
+        self.is_part = True
         for module, node in places:
             self._held(module, node)
         self._follow()
         return self
+
+    def _among_entries(self, module: Module, made: ast.Dict, node: ast.AST) -> None:
+        """Follow an entry of a dict; what a library is given under a name of its own, beside others, is its record."""
+        calls = takewhile(lambda outer: not isinstance(outer, ast.stmt), module.ancestors(made))
+        around = next((outer for outer in calls if isinstance(outer, ast.Call)), None)
+        of_a_library = around is not None and any(each.site.node is around for each in self.run.of_type(LibraryCall))
+        self.escaped |= self.is_part and of_a_library
+        super()._among_entries(module, made, node)
 
     def _took(self, module: Module, taken: ast.AST, name: str) -> None:
         self.taken.add(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from gclint.ir.syntax import Module
 
@@ -15,7 +16,7 @@ def same_entries(call: ast.AST | None, module: Module) -> ast.AST | None:
         return call
     made, rounds, pair = _made_in_rounds(call, module)
     target = rounds.target if rounds is not None else None
-    return made if isinstance(target, ast.Tuple) and [*map(_read, target.elts)] == [*map(ast.dump, pair)] else None
+    return made if isinstance(target, ast.Tuple) and _are_same_names(target.elts, pair) else None
 
 
 def entries_by_name(call: ast.Call, module: Module) -> ast.AST | None:
@@ -61,6 +62,9 @@ def _made_in_rounds(
     return None, None, ()
 
 
-def _read(name: ast.expr) -> str:
-    """How a name is written down where it is read."""
-    return ast.dump(ast.Name(name.id, ast.Load())) if isinstance(name, ast.Name) else ""
+def _are_same_names(bound: Sequence[ast.expr], read: Sequence[ast.expr]) -> bool:
+    """Whether expressions are the names that are bound, in their order."""
+    return len(bound) == len(read) and all(
+        isinstance(one, ast.Name) and isinstance(other, ast.Name) and one.id == other.id
+        for one, other in zip(bound, read, strict=True)
+    )

@@ -11,6 +11,7 @@ from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Class, External, Object
 
+from .annotations import keywords_in, named_in, read_in
 from .filled_classes import filled_objects, records_in
 from .option_names import (
     AS_A_DICT,
@@ -119,18 +120,20 @@ def _fields(owner: Class) -> Iterator[tuple[str, Site]]:
     """The fields with the places where they are defined, but those that no argument fills or a library knows."""
     for one in owner.ancestry():
         for line in one.node.body if isinstance(one, Class) else ():
-            if not isinstance(line, ast.AnnAssign) or not isinstance(line.target, ast.Name) or _is_kept_out(line):
+            if not isinstance(line, ast.AnnAssign) or not isinstance(line.target, ast.Name):
                 continue
-            if isinstance(one, Class) and line.target.id not in (*BY_LAUNCHERS, *OF_TRAINING_ARGUMENTS):
+            known = line.target.id in (*BY_LAUNCHERS, *OF_TRAINING_ARGUMENTS)
+            if isinstance(one, Class) and not known and not _is_kept_out(line, one.module):
                 yield line.target.id, Site.at(one.module, line)
 
 
-def _is_kept_out(line: ast.AnnAssign) -> bool:
+def _is_kept_out(line: ast.AnnAssign, module: Module) -> bool:
     """Whether a field is none of the command line's: `field(init=False)`, a ClassVar, one whose help is suppressed, or
     that tyro leaves out or at its default; or one that is an argument of `__post_init__`.
     """
-    text = ast.dump(line)
-    return any(f"'{each}'" in text for each in KEPT_OUT) or "arg='init'" in text
+    named = named_in(line.annotation, module) | read_in(line.value, module)
+    asked = [each.value for each in keywords_in(line.value) if each.arg == "init"]
+    return not named.isdisjoint(KEPT_OUT) or any(not isinstance(each, ast.Constant) or not each.value for each in asked)
 
 
 def _is_asked(name: str, site: Site, run: Run) -> bool:

@@ -6,58 +6,36 @@ analysis of escape).
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
-from gclint.ir.layout import by_place
-from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, nodes, parameters
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, Site, nodes
 from gclint.run.closures import enclosing_function
 from gclint.run.run import Run
 
-from .option_entries import entries_by_name, same_entries
-from .option_names import (
-    GIVES_A_TEXT,
-    OF_ALL,
-    PARSE,
-    PRINTS,
-    is_called,
-    is_of_its_method,
-    is_shown,
-    last_name,
-    names_option,
-)
+from .option_calls import Calls, by_name, takes_all
+from .option_entries import same_entries
+from .option_keys import texts_of
+from .option_names import OF_ALL, PARSE, is_called, is_of_its_method, is_shown, last_name, names_option
 from .option_places import (
     ONE_ENTRY,
-    arguments,
-    calls_given,
     is_attribute,
     is_entry,
     is_given_as_keywords,
     is_its_own,
-    is_method,
     is_name,
-    names_of,
     runs_a_text,
-    saves,
     scope_of,
-    shows,
     spellings,
     spreads,
 )
 from .option_reads import is_only_kept
 from .option_sharing import sharing
 
-ASKS = ("hash", "isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
-"""Functions that take nothing of what they are given."""
-SAME_AGAIN = ("copy", "deepcopy", "vars")
-MAKES_ENTRIES = ("dict", "update")
 ALL_ENTRIES = ("items", "keys", "values", "copy")
 """The methods of a dict that give all that it has."""
-KEPT_AS = ("config", "hparams")
-"""The attributes under which what follows a run, and Lightning's modules, hold what `init` and its like are given."""
-FOLLOWERS = ("init", "init_trackers", "update", "add_config", "log_hyperparams", "save_hyperparameters")
 
 
-class Flow:
+class Flow(Calls):
     """All that happens to the options that calls parse: the names that are `taken` of them, and whether they have
     `escaped` to what nobody follows.
     """
@@ -105,8 +83,11 @@ class Flow:
             self._attribute(module, outer)
         elif isinstance(outer, ast.Subscript) and outer.value is node:
             self._take(module, outer, outer.slice)
-        elif isinstance(outer, ast.keyword) and outer.arg:
-            self._passed(module, module.parents[outer], node, outer.arg)
+        elif isinstance(outer, ast.keyword):
+            if outer.arg:
+                self._passed(module, module.parents[outer], node, outer.arg)
+            else:
+                self._spread_into(module, module.parents[outer])
         elif isinstance(outer, ast.Call):  # what is called is something else of the name
             if outer.func is not node:
                 self._passed(module, outer, node, None)
@@ -115,23 +96,43 @@ class Flow:
                 self._bound_to(module, target)
             if isinstance(outer, ast.NamedExpr):
                 self._held(module, outer)
-        elif isinstance(outer, ast.IfExp):
+        elif isinstance(outer, (ast.IfExp, ast.BoolOp)):
             self._held(module, outer)
         elif isinstance(outer, ast.Return):
             self._given_back(module, enclosing_function(module, outer))
         elif isinstance(outer, ast.Dict) and node in outer.values and not is_given_as_keywords(outer, module):
-            self._entry(outer.keys[outer.values.index(node)], outer.keys)
+            self._among_entries(module, outer, node)
         elif isinstance(outer, ast.Tuple):
-            self._passed_with_others(module, outer, node)
+            self._among_others(module, outer, [*map(id, outer.elts)].index(id(node)))
         else:
             self.escaped = True
+
+    def _among_others(self, module: Module, group: ast.Tuple, place: int) -> None:
+        """Follow a part of a tuple: one that is given back, unpacked where it stands, or the arguments of a call."""
+        line = module.parents.get(group)
+        if isinstance(line, ast.Return):
+            self._given_back(module, enclosing_function(module, line), place)
+        elif isinstance(line, ast.Assign) and line.value is group:
+            self._unpacked_into(module, line.targets, place)
+        else:
+            self._passed_with_others(module, group, group.elts[place])
+
+    def _among_entries(self, module: Module, made: ast.Dict, node: ast.AST) -> None:
+        """Follow an entry of a dict, or the dict that has all of theirs: `{**options, "more": 1}`."""
+        key = made.keys[[*map(id, made.values)].index(id(node))]
+        if key is None:
+            self._held(module, made)
+        else:
+            self._entry(key, made.keys)
 
     def _is_harmless(self, node: ast.AST, outer: ast.AST | None) -> bool:
         """Whether nothing is taken of the options where they stand, but a name that a text spells out."""
         if isinstance(outer, ast.Compare):
             named = outer.left.value if isinstance(outer.left, ast.Constant) else ""
             self.taken |= {named} if isinstance(named, str) else set()
-            return outer.left is node or isinstance(outer.left, ast.Constant)
+            return named != "" or outer.left is node or all(isinstance(each, (ast.In, ast.NotIn)) for each in outer.ops)
+        if isinstance(outer, ast.BoolOp):  # `options and options.name`
+            return isinstance(outer.op, ast.And) and outer.values[-1] is not node
         if isinstance(outer, (ast.If, ast.While, ast.Assert, ast.IfExp)):
             return outer.test is node
         if isinstance(outer, ast.BinOp):  # raises for options
@@ -143,16 +144,18 @@ class Flow:
     def _attribute(self, module: Module, node: ast.Attribute) -> None:
         """Follow an attribute of the options, or a method of the dict of them."""
         call, called = module.parents.get(node), is_called(node, module)
-        if node.attr in OF_ALL:
-            self.escaped |= not is_shown(node, module)
+        if node.attr == "__dict__":
+            self._held(module, node)
         elif called and isinstance(call, ast.Call) and call.args and node.attr in ONE_ENTRY:
             self._take(module, call, call.args[0])
-        elif isinstance(call, ast.Call) and called and node.attr in ALL_ENTRIES:
+        elif isinstance(call, ast.Call) and called and node.attr in (*ALL_ENTRIES, *OF_ALL):
             again = same_entries(call, module)
             if again is not None:
                 self._held(module, again)
             else:
                 self.escaped |= not is_shown(node, module)
+        elif node.attr in OF_ALL:
+            self.escaped = True
         elif isinstance(node.ctx, ast.Load) and not called and not self._is_left(module, node):
             self._took(module, node, node.attr)
 
@@ -161,10 +164,10 @@ class Flow:
         return bool(self.run.read_of_others.get(node)) or is_only_kept(node, module, self.run)
 
     def _take(self, module: Module, taken: ast.AST, key: ast.AST) -> None:
-        if isinstance(key, ast.Constant):
-            self._took(module, taken, str(key.value))
-        else:
-            self.escaped = True
+        names = texts_of(key, module)
+        self.escaped |= names is None
+        for name in names or ():
+            self._took(module, taken, name)
 
     def _took(self, module: Module, taken: ast.AST, name: str) -> None:
         """One of the options is taken by an expression of a module."""
@@ -220,16 +223,40 @@ class Flow:
         else:
             self.escaped = True
 
-    def _given_back(self, home: Module, function: ast.AST) -> None:
-        """Follow what a function gives: the calls of whatever has its name, but of those of other modules' own."""
-        if not isinstance(function, FUNCTIONS):
+    def _given_back(self, home: Module, function: ast.AST, place: int | None = None) -> None:
+        """Follow what a function gives, or what stands in a place of it: the calls of whatever has its name, but of
+        those of other modules' own.
+        """
+        if not isinstance(function, FUNCTIONS) or (place is not None and function.decorator_list):
             self.escaped = True
             return
         if function.decorator_list:
             self._field(function.name)
-        self._later(("calls", home.path, function), lambda: self._called(home, function.name))
+        self._later(("calls", home.path, function, place), lambda: self._called(home, function.name, place))
 
-    def _called(self, home: Module, name: str) -> None:
+    def _unpacked(self, module: Module, call: ast.Call, place: int) -> None:
+        """Follow what stands in a place of what a call gives."""
+        outer = module.parents.get(call)
+        if isinstance(outer, ast.Subscript) and outer.value is call and isinstance(outer.slice, ast.Constant):
+            if outer.slice.value == place:
+                self._held(module, outer)
+            else:
+                self.escaped |= not isinstance(outer.slice.value, int) or outer.slice.value < 0
+        elif isinstance(outer, ast.Assign):
+            self._unpacked_into(module, outer.targets, place)
+        else:
+            self.escaped |= not isinstance(outer, ast.Expr)
+
+    def _unpacked_into(self, module: Module, targets: list[ast.expr], place: int) -> None:
+        """Follow what stands in a place of a tuple to the name that stands there."""
+        for target in targets:
+            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+            if place < len(parts) and not any(isinstance(each, ast.Starred) for each in parts):
+                self._bound_to(module, parts[place])
+            else:
+                self.escaped = True
+
+    def _called(self, home: Module, name: str, place: int | None) -> None:
         for module in self.run.modules_with(name):
             spelt = spellings(name, module)
             for node in [*module.parents]:
@@ -237,7 +264,9 @@ class Flow:
                 if module is not home and is_its_own(node, module):
                     continue
                 if last_name(node) in spelt and isinstance(getattr(node, "ctx", None), ast.Load):
-                    if isinstance(outer, ast.Call) and outer.func is node:
+                    if isinstance(outer, ast.Call) and outer.func is node and place is not None:
+                        self._unpacked(module, outer, place)
+                    elif isinstance(outer, ast.Call) and outer.func is node:
                         self._held(module, outer)
                     else:
                         self.escaped = True  # it is called elsewhere, under another name
@@ -255,7 +284,7 @@ class Flow:
         by_value = any(not any(self._definitions(each)) for each in called)
         for module in self._all(name):
             for node in [*module.parents]:
-                if isinstance(node, FUNCTIONS) and name in _by_name(node) and _takes_all(node, others):
+                if isinstance(node, FUNCTIONS) and name in by_name(node) and takes_all(node, others):
                     around = module.parents.get(node)
                     of_class = isinstance(around, ast.ClassDef) and around.name in called
                     if by_value or of_class or node.name in called:
@@ -265,120 +294,7 @@ class Flow:
         """The modules of the program that have a word, and those beside it."""
         return list(dict.fromkeys([*self.run.modules_with(word), *self.run.beside_with(word)]))
 
-    def _passed(self, module: Module, call: ast.AST, node: ast.AST, keyword: str | None) -> None:
-        """Follow what a call is given: into what has the name in the project, else by what the library's does."""
-        name = last_name(call.func) if isinstance(call, ast.Call) else ""
-        if not isinstance(call, ast.Call) or not name or any(isinstance(each, ast.Starred) for each in call.args):
-            self.escaped = True
-            return
-        place = call.args.index(node) if keyword is None and node in call.args else 0
-        if name == "partial" and call.args and call.args[0] is not node:
-            name, place = last_name(call.args[0]), place - 1
-        if keyword is not None and name in MAKES_ENTRIES:
-            self._entry(ast.Constant(keyword))
-        elif name == "update":
-            self._filled(module, call.func)
-        elif name in FOLLOWERS:
-            for attribute in KEPT_AS:
-                self._field(attribute)
-        taken = [
-            self._parameter(where, function, keyword if keyword is not None else place + first)
-            for spelt in names_of(name, module)
-            for where, function, first in self._definitions(spelt, module, call.func)
-        ]
-        if not any(taken) and keyword is None:
-            self._passed_to_a_library(module, call, name)
-        elif not any(taken):
-            self.escaped |= name not in (*MAKES_ENTRIES, *FOLLOWERS)
-
-    def _filled(self, module: Module, method: ast.expr) -> None:
-        """Follow what gets all options put into it: `config.update(options)`."""
-        held = method.value if isinstance(method, ast.Attribute) else None
-        if isinstance(held, ast.Attribute):
-            self._field(held.attr)
-        elif held is not None:
-            self._bound_to(module, held)
-        else:
-            self.escaped = True
-
-    def _passed_to_a_library(self, module: Module, call: ast.Call, name: str) -> None:
-        if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
-            self._took(module, call, str(call.args[1].value))
-        elif name in SAME_AGAIN:
-            self._held(module, call)
-        elif (made := entries_by_name(call, module)) is not None:
-            self._held(module, made)
-        elif name in GIVES_A_TEXT:
-            self.escaped |= saves(call) or not any(map(shows, module.ancestors(call)))
-        elif name not in ASKS and name not in FOLLOWERS:
-            self.escaped |= name not in PRINTS or saves(call)
-
-    def _passed_with_others(self, module: Module, group: ast.Tuple, node: ast.AST) -> None:
-        """Follow what a call is given for a function that it gets too: `spawn(main, args=(count, options))`, which puts
-        a number before them, or does not.
-        """
-        given = [part for call in calls_given(group, "args", module) for part in arguments(call)]
-        place, found = [*map(id, group.elts)].index(id(node)), False
-        names = (spelt for each in given for spelt in names_of(last_name(each), module))
-        for name in filter(None, names):
-            for where, function, first in self._definitions(name):
-                for number in (place + first, place + first + 1):
-                    found |= self._parameter(where, function, number)
-        self.escaped |= not found
-
-    def _definitions(
-        self, name: str, caller: Module | None = None, called: ast.AST | None = None
-    ) -> Iterator[tuple[Module, FunctionDef, int]]:
-        """The functions of the project of a name, with the number of the first parameter that a call gives; what a
-        module calls by a name of its own is its own.
-        """
-        own = [caller] if caller is not None and called is not None and is_its_own(called, caller) else None
-        for module in own or self.run.modules_with(name):
-            for node in [*module.parents]:
-                if isinstance(node, FUNCTIONS) and node.name == name:
-                    yield module, node, is_method(module, node)
-                elif isinstance(node, ast.ClassDef) and node.name == name:
-                    yield from self._constructors(module, node, {name})
-
-    def _constructors(
-        self, module: Module, node: ast.ClassDef, seen: set[str]
-    ) -> Iterator[tuple[Module, FunctionDef, int]]:
-        own = [each for each in node.body if isinstance(each, FUNCTIONS) and each.name == "__init__"]
-        yield from ((module, each, 1) for each in own)
-        bases = {last_name(each) for each in node.bases} - seen if not own else set[str]()
-        for base in sorted(bases):
-            for other in self.run.modules_with(base):
-                for each in other.parents:
-                    if isinstance(each, ast.ClassDef) and each.name == base:
-                        yield from self._constructors(other, each, seen | {base})
-
-    def _parameter(self, module: Module, function: FunctionDef, which: int | str) -> bool:
-        """Follow the parameter that has a place or a name, and tell whether there is one."""
-        if isinstance(which, str):
-            name = which if which in _by_name(function) else None
-        else:
-            name = next(iter(by_place(function)[which:]), None)
-        if name is not None:
-            self._variable(module, function, name)
-        elif isinstance(which, str) and function.args.kwarg is not None:
-            self._entry(ast.Constant(which))
-        elif isinstance(which, int) and function.args.vararg is not None:
-            self.escaped = True
-        else:
-            return False
-        return True
-
     def _later(self, place: object, follow: Callable[[], None]) -> None:
         if place not in self._met:
             self._met.add(place)
             self._open.append(follow)
-
-
-def _takes_all(function: FunctionDef, names: frozenset[str]) -> bool:
-    """Whether a call may give a function all of these names."""
-    return function.args.kwarg is not None or names <= _by_name(function)
-
-
-def _by_name(function: FunctionDef) -> set[str]:
-    """The parameters that a call may fill by their names."""
-    return {each.arg for each, _ in parameters(function.args)}

@@ -12,8 +12,14 @@ from gclint.run.closures import body_of, bound_names
 from .option_names import PRINTS, SAVES, last_name
 
 RUNS_A_TEXT = ("eval", "exec")
+ALL_VARIABLES = ("locals", *RUNS_A_TEXT)
 ONE_ENTRY = ("get", "pop", "setdefault")
 """The methods of a dict that take an entry by its name."""
+
+
+def takes_variables(node: ast.AST) -> bool:
+    """Whether something is a function of Python's that takes variables without being given them."""
+    return isinstance(node, ast.Name) and node.id in ALL_VARIABLES
 
 
 def is_name(node: ast.AST, name: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from gclint.ir.syntax import FUNCTIONS, Module, nodes
 from gclint.run.events import AttributeSet
 from gclint.run.run import Run
-from gclint.run.values import Class, External
+from gclint.run.values import Class, External, Object
 
+from .option_ignored import is_ignored
 from .option_names import (
     class_of_method,
     is_of_all,
@@ -18,31 +20,34 @@ from .option_names import (
     reads_of_own_option,
     sets_itself,
 )
-from .option_places import RUNS_A_TEXT, is_name, scope_of
+from .option_places import is_name, scope_of, takes_variables
 
 READ_NO_OTHERS = ("builtins.object", "abc.ABC", "torch.nn.Module", "torch.utils.data.Dataset", "typing.Generic")
 """Bases of a library that read no attribute which is not theirs (torch/nn/modules/module.py)."""
 BY_NAME = ("getattr", "attrgetter", "hasattr")
-ALL_VARIABLES = ("locals", *RUNS_A_TEXT)
 
 
-def is_read(name: str, run: Run) -> bool:
-    """Whether the program takes an option's value, other than in a loop that only shows all of them, to put it with all
-    others, which are followed themselves, or to keep it where nothing reads it.
+def is_read(name: str, run: Run, options: Collection[Object] | None = None) -> bool:
+    """Whether the program takes an option's value, of these namespaces if given, other than in a loop that only
+    shows all of them, to put it with all others, which are followed themselves, or to keep it where nothing reads it.
     """
     return any(
-        place is None or not (is_of_all(place) or is_only_kept(place.node, place.module, run))
+        place is None
+        or (
+            (options is None or any(item is None or item in options for item in run.read_of.get(place.node, ())))
+            and not (is_of_all(place) or is_only_kept(place.node, place.module, run))
+        )
         for place in run.options_read.get(name, ())
     )
 
 
 def is_only_kept(node: ast.AST, module: Module, run: Run) -> bool:
-    """Whether what is taken goes as it is into variables of a function, or attributes of the object whose method it
-    stands in, and no code reads those.
+    """Whether what is taken goes as it is into variables of a function, attributes of the object whose method it stands
+    in, or a parameter, and no code reads those.
     """
     line = module.parents.get(node)
     if not isinstance(line, ast.Assign) or line.value is not node:
-        return False
+        return is_ignored(node, module, run)
     return all(_is_never_read(target, module, run) for target in line.targets)
 
 
@@ -50,7 +55,7 @@ def _is_never_read(target: ast.expr, module: Module, run: Run) -> bool:
     if isinstance(target, ast.Name):
         scope = scope_of(module, target)
         return isinstance(scope, FUNCTIONS) and not any(
-            is_name(each, target.id) or last_name(each) in ALL_VARIABLES for each in nodes(scope)
+            is_name(each, target.id) or takes_variables(each) for each in nodes(scope)
         )
     if not isinstance(target, ast.Attribute) or not is_of_its_method(target.value, module):
         return False

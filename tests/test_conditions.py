@@ -56,3 +56,12 @@ def test_a_region_has_the_condition_of_the_call_in_which_its_layers_run(tmp_path
     text = (fixtures.ROOT / "GCL507" / "bad_trained_and_evaluated.py").read_text()
     (finding,) = fixtures.findings(text, tmp_path)
     assert (finding.certainty, finding.condition) == ("fails", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [("bad_waits_by_default", ""), ("bad_waits_for_as_many_as_are_asked", "if `args.every` is not 1")],
+)
+def test_gradients_are_lost_where_a_step_waits_for_several_rounds(name: str, condition: str, tmp_path: Path) -> None:
+    (finding,) = fixtures.findings((fixtures.ROOT / "GCL806" / f"{name}.py").read_text(), tmp_path)
+    assert finding.condition == condition

@@ -196,6 +196,7 @@ def _set(call: Call, holder: Value, named: Value, value: Value, *, directly: boo
     may become the value.
     """
     name, node = names.const_text(named), call.site.node
+    names.read_by_text(call.it, holder, node)
     if isinstance(node, ast.Call) and not any(isinstance(each, ast.Constant) for each in node.args[:2]):
         for item in holder.objects():
             item.state[BY_TEXT] = TRUE

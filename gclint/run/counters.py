@@ -6,22 +6,31 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.syntax import For, Site, dotted, nodes
-from . import changes
+from . import changed_by_text, changes
 from .elements import ANY
-from .values import NOTHING, Alternative, Const, Object, Value, assigned, const, of
+from .values import NOTHING, TRUE, Alternative, Const, Object, Value, assigned, const, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 EXACT = 2**53  # below it floats tell all whole numbers apart
 LEAST, GREATEST = "least", "greatest"  # facts of an object: it is no number below, or above, this one
+WHOLE = "whole"  # the fact that it is an int
 
 
 class Ends(NamedTuple):
-    """Between which numbers something is, these included; None where there is no such end."""
+    """Between which numbers something is, these included, and whether it is an int; None where there is no such end."""
 
     least: float | None = None
     greatest: float | None = None
+    whole: bool = False
+
+
+class Step(NamedTuple):
+    """What is added to a number, and whether that leaves an int one."""
+
+    by: float
+    whole: bool = False
 
 
 def number_in(item: Alternative) -> float | None:
@@ -36,15 +45,22 @@ def ends_of(item: Alternative) -> Ends | None:
     """Between which numbers something is; None where nothing is known of that."""
     number = number_in(item)
     if number is not None:
-        return Ends(number, number)
+        return Ends(number, number, is_int(item))
     if not isinstance(item, Object) or not (LEAST in item.state or GREATEST in item.state):
         return None
-    return Ends(item.known(LEAST).constant(), item.known(GREATEST).constant())
+    return Ends(item.known(LEAST).constant(), item.known(GREATEST).constant(), WHOLE in item.state)
+
+
+def is_int(item: Alternative) -> bool:
+    """Whether something is a literal int."""
+    return isinstance(item, Const) and isinstance(item.value, int) and not isinstance(item.value, bool)
 
 
 def keep(item: Object, ends: Ends | None) -> None:
     """Something is between these numbers."""
-    least, greatest = ends or Ends()
+    least, greatest, whole = ends or Ends()
+    if whole:
+        item.state[WHOLE] = TRUE
     if least is not None:
         item.state[LEAST] = const(least)
     if greatest is not None:
@@ -60,25 +76,40 @@ def around(value: Value) -> Ends | None:
     least = [ends.least for ends in known if ends.least is not None]
     greatest = [ends.greatest for ends in known if ends.greatest is not None]
     return Ends(
-        min(least) if len(least) == len(known) else None, max(greatest) if len(greatest) == len(known) else None
+        min(least) if len(least) == len(known) else None,
+        max(greatest) if len(greatest) == len(known) else None,
+        all(ends.whole for ends in known),
     )
 
 
 def indices(item: Object, start: Value, stop: Value | None = None, step: Value | None = None) -> None:
     """Something is any of the numbers that are counted from `start`, by ones or by another step, to before `stop`."""
-    first, by = around(start), around(step) if step is not None else Ends(1.0, 1.0)
+    first, by = around(start), around(step) if step is not None else Ends(1.0, 1.0, True)
     if first is None or by is None:
         return
     last = (around(stop) if stop is not None else None) or Ends()
+    whole = first.whole and by.whole
     if by.least is not None and by.least > 0:
-        keep(item, Ends(first.least, last.greatest))
+        keep(item, Ends(first.least, last.greatest, whole))
     elif by.greatest is not None and by.greatest < 0:
-        keep(item, Ends(last.least, first.greatest))
+        keep(item, Ends(last.least, first.greatest, whole))
 
 
-def _onwards(ends: Ends, *, rises: bool, falls: bool) -> Ends | None:
-    """Where something is that begins between these ends and only ever rises, or only ever falls."""
-    return Ends(ends.least, None) if rises else Ends(None, ends.greatest) if falls else None
+def _onwards(ends: Ends, steps: list[Step]) -> Ends | None:
+    """Where something is that begins between these ends and to which only these steps are ever added."""
+    whole = ends.whole and all(step.whole for step in steps)
+    if all(step.by > 0 for step in steps):
+        return Ends(ends.least, None, whole)
+    return Ends(None, ends.greatest, whole) if all(step.by < 0 for step in steps) else None
+
+
+def remainder(sign: ast.operator, left: Value, right: Value) -> Value | None:
+    """What `left % 1` is of an int; None for anything else."""
+    by = right.only()
+    if not isinstance(sign, ast.Mod) or not isinstance(by, Const) or not is_int(by) or by.value != 1:
+        return None
+    ends = around(left)
+    return const(0) if ends is not None and ends.whole else None
 
 
 def moved(sign: ast.operator, left: Value, right: Value, made: Object) -> None:
@@ -88,8 +119,9 @@ def moved(sign: ast.operator, left: Value, right: Value, made: Object) -> None:
     if ends is None or number is None:
         return
     by = number if isinstance(sign, ast.Add) else -number
-    least, greatest = ends
-    keep(made, Ends(None if least is None else least + by, None if greatest is None else greatest + by))
+    least, greatest, whole = ends
+    whole = whole and all(is_int(item) for _, item in right)
+    keep(made, Ends(None if least is None else least + by, None if greatest is None else greatest + by, whole))
 
 
 def in_any_round(it: Interpreter, loop: For | ast.While, name: str, start: Value) -> Ends | None:
@@ -100,13 +132,12 @@ def in_any_round(it: Interpreter, loop: For | ast.While, name: str, start: Value
     if not steps or it.scope.home(name) is not it.scope or name in it.module.once(_shared, it.module.tree):
         return None
     ends = around(start)
-    rises, falls = all(step > 0 for step in steps), all(step < 0 for step in steps)
-    return None if ends is None else _onwards(ends, rises=rises, falls=falls)
+    return None if ends is None else _onwards(ends, steps)
 
 
-def _steps(loop: For | ast.While) -> dict[str, list[float]]:
+def _steps(loop: For | ast.While) -> dict[str, list[Step]]:
     """What a loop's body adds to names; 0 for what is no literal, and for another change."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[Step]] = {}
     counted: set[ast.AST] = set()
     inner = [node for statement in loop.body for node in nodes(statement)]
     for node in inner:
@@ -115,14 +146,14 @@ def _steps(loop: For | ast.While) -> dict[str, list[float]]:
             found.setdefault(node.target.id, []).append(_step(node))
     for node in inner:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in counted:
-            found.setdefault(node.id, []).append(0.0)
+            found.setdefault(node.id, []).append(Step(0.0))
     return found
 
 
-def _step(node: ast.AugAssign) -> float:
-    number = number_in(Const(node.value.value)) if isinstance(node.value, ast.Constant) else None
+def _step(node: ast.AugAssign) -> Step:
+    given = Const(node.value.value) if isinstance(node.value, ast.Constant) else Const(None)
     sign = 1.0 if isinstance(node.op, ast.Add) else -1.0 if isinstance(node.op, ast.Sub) else 0.0
-    return sign * (number or 0.0)
+    return Step(sign * (number_in(given) or 0.0), is_int(given))
 
 
 class Attribute(NamedTuple):
@@ -156,7 +187,7 @@ def attributes(it: Interpreter, loop: For | ast.While) -> list[Attribute]:
         holder = it.evaluate(target.value).only() if dotted(target.value).partition(".")[0] not in stored else None
         start = holder.attributes.get(target.attr, NOTHING) if isinstance(holder, Object) else NOTHING
         if isinstance(holder, Object) and start and all(number_in(item) is not None for _, item in start):
-            found[holder, target.attr] = Attribute(holder, target.attr, of_attribute(it, target.attr, start))
+            found[holder, target.attr] = Attribute(holder, target.attr, of_attribute(it, holder, target.attr, start))
     return list(found.values())
 
 
@@ -166,25 +197,25 @@ def _counted_attributes(loop: For | ast.While) -> list[ast.Attribute]:
     return [target for target in targets if isinstance(target, ast.Attribute) and dotted(target)]
 
 
-def of_attribute(it: Interpreter, name: str, start: Value) -> Ends | None:
-    """Between which numbers an attribute is in any round of a loop, after `start`: by what the project's text ever puts
-    into an attribute of that name.
+def of_attribute(it: Interpreter, holder: Object, name: str, start: Value) -> Ends | None:
+    """Between which numbers an object's attribute is in any round of a loop, after `start`: by what the project's text
+    ever puts into an attribute of that name.
     """
     modules = it.modules_with(name)
     changes = [each for module in modules for each in module.once(_attribute_changes, module.tree).get(name, [])]
     steps = [step for step, _ in changes if step is not None]
     put = [literal for step, literal in changes if step is None]
     ends = around(start)
-    if ends is None or None in put or not steps:
+    if ends is None or None in put or not steps or changed_by_text.may_change(it, holder, name):
         return None
-    held = [number for number in (*put, *ends) if number is not None]
-    rises, falls = all(step > 0 for step in steps), all(step < 0 for step in steps)
-    return _onwards(Ends(min(held), max(held)), rises=rises, falls=falls)
+    held = [ends, *(each for each in put if each is not None)]
+    numbers = [number for each in held for number in (each.least, each.greatest) if number is not None]
+    return _onwards(Ends(min(numbers), max(numbers), all(each.whole for each in held)), steps)
 
 
-def _attribute_changes(tree: ast.AST) -> dict[str, list[tuple[float | None, float | None]]]:
+def _attribute_changes(tree: ast.AST) -> dict[str, list[tuple[Step | None, Ends | None]]]:
     """Of each attribute that a text changes: what is added, or which literal is put in; neither for anything else."""
-    found: dict[str, list[tuple[float | None, float | None]]] = {}
+    found: dict[str, list[tuple[Step | None, Ends | None]]] = {}
     told: set[ast.AST] = set()
     for node in nodes(tree):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
@@ -204,9 +235,9 @@ def _targets(node: ast.AST) -> list[ast.Attribute]:
     return [target for target in targets if isinstance(target, ast.Attribute)]
 
 
-def _literal(node: ast.AST) -> float | None:
+def _literal(node: ast.AST) -> Ends | None:
     value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
-    return number_in(Const(value.value)) if isinstance(value, ast.Constant) else None
+    return ends_of(Const(value.value)) if isinstance(value, ast.Constant) else None
 
 
 def _shared(tree: ast.AST) -> frozenset[str]:

@@ -193,7 +193,7 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
     else:
         made = None
     if made is None:
-        made = changes.combined(it, sign, left, right, site)
+        made = counters.remainder(sign, left, right) or changes.combined(it, sign, left, right, site)
     if made is not None:
         return made
     result = it.derived(site, [left, right])

@@ -170,7 +170,9 @@ def after_others(it: Interpreter, target: ast.expr, value: Value) -> Value:
         made = it.unknown(it.module.code(target), it.site(target))
         made.each = True
         if isinstance(target, ast.Attribute):
-            counters.keep(made, counters.of_attribute(it, target.attr, value))
+            holders = it.evaluate(target.value).objects()
+            found = [counters.of_attribute(it, holder, target.attr, value) for holder in holders]
+            counters.keep(made, found[0] if len(found) == 1 else None)
         return of(made)
     return value
 

@@ -220,7 +220,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     held = item.attributes.get(name)
     if held is not None:
         if item.kind == "namespace" and not _is_replaced(it, item, name):
-            it.run.option_is_read(name, it.site(node))
+            it.run.option_is_read(name, it.site(node), item)
         gone = held.missing()
         return there(held) if gone else held
     if isinstance(item.type, Class):

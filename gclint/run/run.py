@@ -63,10 +63,11 @@ class Run:
     import. `absent` says of an environment variable whether the process starts without it.
     `heap` has what the walk made, the object of the number n at n - 1.
     `options` are the names of what parsers gave, `options_read` those of them that the code takes from it, or from the
-    dict of it, with the places, None for one that is not told; `options_replaced` has the guard under which it has put
+    dict of it, with the places, None for one that is not told; `read_of` says of which namespaces each place takes it,
+    None for a dict; `options_replaced` has the guard under which it has put
     something in the place of one, by what a parser gave; `read_of_others` are attributes of these names that the code
     reads, and where it takes some by texts, and whether all that they were read of so far is known and nothing that a
-    parser gave; `taken_by_text` has whose attributes each of the latter takes, None where not all are known.
+    parser gave; `taken_by_text` has whose attributes each of the latter takes, or sets, None where not all are known.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
     `found` has the guard of every finding that was made of this
@@ -91,6 +92,7 @@ class Run:
     models: list[Object] = field(default_factory=list)
     options: set[str] = field(default_factory=set, repr=False)
     options_read: dict[str, set[Site | None]] = field(default_factory=dict, repr=False)
+    read_of: dict[ast.AST, set[Object | None]] = field(default_factory=dict, repr=False)
     options_replaced: dict[tuple[Object, str], Guard] = field(default_factory=dict, repr=False)
     read_of_others: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     taken_by_text: dict[ast.AST, set[Object] | None] = field(default_factory=dict, repr=False)
@@ -243,9 +245,11 @@ class Run:
         self._said[said] = whole, times + 1, best[1]
         return best
 
-    def option_is_read(self, name: str, site: Site | None = None) -> None:
-        """Keep that an option's value is taken, and where."""
+    def option_is_read(self, name: str, site: Site | None = None, namespace: Object | None = None) -> None:
+        """Keep that an option's value is taken, and where, and of which namespace."""
         self.options_read.setdefault(name, set()).add(site)
+        if site is not None:
+            self.read_of.setdefault(site.node, set()).add(namespace)
 
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""

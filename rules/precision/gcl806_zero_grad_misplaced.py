@@ -49,7 +49,7 @@ from gclint.run.events import (
     OptimizerStep,
     RunEnded,
 )
-from gclint.run.guards import all_of
+from gclint.run.guards import NEVER, Guard, all_of, either
 from gclint.run.own_numbers import asks_whether_finite
 from gclint.run.parallel import inside, models_of, trained
 from gclint.run.parts_of_guards import covers, everything
@@ -92,13 +92,15 @@ def misplaced(event: RunEnded, run: Run) -> Iterator[Finding]:
             if guard is None or cleared.moment.loops != step.moment.loops:
                 continue
             between = _between(cleared, step, added, run)
-            if not between and not _every_round(cleared, step, added, run):
+            if not between:
+                guard = _waiting(cleared, step, run) if _every_round(cleared, step, added, run) else NEVER
+            if guard is NEVER:
                 continue
             yield rule.finding(
                 run,
                 cleared.site,
                 LOST if between else CUT,
-                guard=guard if between else cleared.guard,
+                guard=guard,
                 certainty="fails" if between else "fragile",
                 symptom="silent: the weights do not move" if between else "silent: gradients are lost",
                 related=[(step.site, "the step")],
@@ -189,6 +191,12 @@ def _every_round(cleared: GradientsCleared, step: OptimizerStep, added: list[Bac
     if any(not others.isdisjoint(everything(each.guard, tacit=False)) for each in inner):
         return True  # added in the rounds without a step
     return not any(waits & every_few_rounds(each, run).keys() for each in inner)
+
+
+def _waiting(cleared: GradientsCleared, step: OptimizerStep, run: Run) -> Guard:
+    """Under which conditions a step waits for more than one round where gradients are cleared."""
+    counts = every_few_rounds(step, run).values()
+    return either(guard for count in counts for guard, (item,) in ways(cleared.guard, count) if item != Const(1))
 
 
 def _is_of(cleared: GradientsCleared, optimizer: Object, run: Run) -> bool:

@@ -2,10 +2,10 @@
 
 ## What it does
 Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
-nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). So are the
-fields of the classes that HfArgumentParser, TrlParser, tyro, simple_parsing, pyrallis and draccus fill, the parameters
-that click, typer, fire and their like fill, of which the function itself reads none, and the keys of the files that
-hydra puts together for a program.
+nothing reads, or gives to a parameter that the function never reads, or in whose place it puts something else before
+anything reads them (`args.start_epoch = 0`). So are the fields of the classes that HfArgumentParser, TrlParser, tyro,
+simple_parsing, pyrallis and draccus fill, the parameters that click, typer, fire and their like fill, of which the
+function itself reads none, and the keys of the files that hydra puts together for a program.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -26,13 +26,14 @@ Or leave the option out: a command that gives it ends with "unrecognized argumen
 
 ## When it is fine
 Options that some code may take of what holds them: what the parser gave is followed through variables, arguments,
-attributes, entries and processes that are started, also where it is saved and read again. Where it goes to code that
-nobody follows, options whose name any code of the program or a file beside it has, also as a text; a namespace that is
-handed to a library; a class that inherits from a library's, but for what a project adds to the TrainingArguments of
-transformers, which reads its own names only; the number that a launcher gives each process; `-f`, which a notebook's
-kernel is given; hidden options (`help=argparse.SUPPRESS`); a command that is given its context, or that something
-unknown wraps; keys of hydra beside a `_target_`, or whose name any code or interpolation of the project has. Of options
-that several programs share, all files beside it are looked at, other than for what their own parsers give.
+keywords (`train(**vars(args))`), attributes, entries, tuples and processes that are started, also where it is saved
+and read again. Where it goes to code that nobody follows, options whose name any code of the program or a file beside
+it has, also as a text; a namespace that is handed to a library; a class that inherits from a library's, but for what
+a project adds to the TrainingArguments of transformers, which reads its own names only; the number that a launcher
+gives each process; `-f`, which a notebook's kernel is given; hidden options (`help=argparse.SUPPRESS`); a command
+that is given its context, or that something unknown wraps; keys of hydra beside a `_target_`, or whose name any code
+or interpolation of the project has, or that go into the record of a run under a name of their own. Of options that
+several programs share, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -42,7 +43,7 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import takewhile
 
@@ -110,21 +111,23 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[tuple[Site, str]]()
     handed_on = is_handed_on(options, run)
-    may_take = _naming(options, [each.site for each in parses], run)
+    taking = _Taking(options, [each.site for each in parses], run)
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
-            read = (option.site, name) in told or name in taken or is_read(name, run)
-            set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
-            lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
-            asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
-            at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
-            if at_once or (asked and not may_take(name, option.site) and not looks_for(flags_of(option), run)):
+            read = not name or (option.site, name) in told or name in taken or is_read(name, run, options)
+            asked = not read and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
+            set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced] if asked else []
+            lost = all(_is_done_always(each, name, option, run) for each in set_over)
+            asked = asked and (lost or not taking.may_read_instead(name))
+            at_once = asked and lost and bool(set_over) and replaced_at_once(name, option, parsed, run)
+            asked = asked and not looks_for(flags_of(option), run)
+            if at_once or (asked and not taking.may_take(name, option.site)):
                 told.add((option.site, name))
-                flag = flags_of(option)[-1]
-                why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
-                yield _told(_stands_at(option, name, run), why, flags_of(option), parsed, run, over=set_over)
+                flag, over = flags_of(option)[-1], set_over if lost else []
+                why = f"the program replaces `{flag}` before it reads it" if over else f"nothing reads `{flag}`"
+                yield _told(_stands_at(option, name, run), why, flags_of(option), parsed, run, over=over)
 
 
 def _stands_at(option: Call, name: str, run: Run) -> Site:
@@ -142,17 +145,29 @@ def _stands_at(option: Call, name: str, run: Run) -> Site:
     return found[-1] if found else option.site
 
 
-def _naming(options: set[Object], parses: list[Site], run: Run) -> Callable[[str, Site], bool]:
-    """Whether any code may take an option by its name, of those of all places that may hold the options; where that is
-    not known, whether any code has the name.
-    """
-    flow = cache(lambda: Flow(parses, run))
-    everywhere = cache(lambda: (is_saved(options, run), Texts.of(run)))
+class _Taking:
+    """What takes options that calls parse, where they go; where that is not known, what has their names."""
 
-    def is_taken(name: str, made: Site) -> bool:
-        return is_named(name, made, *everywhere(), run) if flow().escaped else flow().takes(name, made)
+    def __init__(self, options: set[Object], parses: list[Site], run: Run):
+        self.options, self.run = options, run
+        self._flow = cache(lambda: Flow(parses, run))
+        self._everywhere = cache(lambda: (is_saved(options, run), Texts.of(run)))
 
-    return is_taken
+    @property
+    def is_followed(self) -> bool:
+        """Whether all is known that happens to the options."""
+        return not self._flow().escaped
+
+    def may_read_instead(self, name: str) -> bool:
+        """Whether the program may read what it puts in the place of an option: another start reads the option there."""
+        instead = (node for node, other in self.run.read_of_others.items() if other and isinstance(node, ast.Attribute))
+        return not self.is_followed or any(node.attr == name for node in instead)
+
+    def may_take(self, name: str, made: Site) -> bool:
+        """Whether any code may take an option by its name, of those of all places that may hold the options."""
+        if self.is_followed:
+            return self._flow().takes(name, made)
+        return is_named(name, made, *self._everywhere(), self.run)
 
 
 @rule.on(RunEnded)

@@ -22,10 +22,11 @@ ids = tokenizer(text, add_special_tokens=False).input_ids
 Or `apply_chat_template(messages)`, which makes the tokens itself; a column `messages` for SFTTrainer.
 
 ## When it is fine
-`add_special_tokens=False`; a tokenizer or a template without begin token (Qwen's; one of the project's own; that of a
-model named in the code, but for Llama's, Mistral's, Gemma's, Cohere's and DeepSeek's); a text from which the begin
-token is taken. Which model it is has to stand in the code, as a default at least: of one that an option, a folder or a
-file of settings names nothing is said. Of most others only their files tell whether they add a begin token: fragile.
+`add_special_tokens=False`; a tokenizer or a template without begin token (Qwen's; one of the project's own; that of
+a model named in the code, but for Llama's, Mistral's, Gemma's, Cohere's and DeepSeek's); a text from which the
+begin token is taken; tokens that are only counted. Which model it is has to stand in the code, as a default at
+least: of one that an option, a folder or a file of settings names nothing is said. Of most others only their files
+tell whether they add a begin token: fragile.
 
 ## Evidence
 transformers 5.23: the text "<s> a b " has the tokens [4, 4, 2, 3], and [4, 2, 3] without special tokens, as
@@ -48,6 +49,8 @@ from gclint.run.guards import Guard
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, TRUE, Const, Object, Value
+
+from ..only_counted import is_only_counted
 
 TRAINER = ".SFTTrainer"
 KEPT = (ast.BinOp, ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)
@@ -80,7 +83,7 @@ def begins_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a text that a template begins get a second beginning?"""
     told: set[ast.AST] = set()
     for call in run.of_type(LibraryCall):
-        if call.call is None or "unsloth" in run.imported:
+        if call.call is None or "unsloth" in run.imported or is_only_counted(call.site.node, call.site.module):
             continue
         for guard, made, tokenizer in _begun(call):
             certainty = _certainty(tokenizer)
