@@ -10,6 +10,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from ..run import inference
 from ..run.calls import Call
 from ..run.events import CheckpointingEnabled, Generated, ModelLoaded, ModuleCalled
 from ..run.interpreter import Interpreter
@@ -206,6 +207,7 @@ def call_model(call: Call) -> Value | None:
     call.it.emit(ModuleCalled(call.it.moment(site=call.site), item, call))
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
     made.kind = "output"
+    inference.mark(call.it, made)
     if call.it.forwards:
         return of(made)
     return activated(call, item, of(made))
@@ -253,7 +255,9 @@ def generate(call: Call) -> Value:
     """model.generate(...)."""
     assert call.receiver is not None
     call.it.emit(Generated(call.it.moment(site=call.site), call.receiver, call))
-    return call.unknown()
+    made = call.it.derived(call.site, call.inputs())
+    inference.mark(call.it, made)
+    return of(made)
 
 
 # Checkpointing
