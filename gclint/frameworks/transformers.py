@@ -33,6 +33,7 @@ from ..run.values import (
     union,
 )
 from .key_value_caches import fills_cache
+from .model_dropout import DROPS_NOTHING, drops_nothing
 from .own_models import tell_modules
 from .registry import Framework
 from .tokenization import LOADED, make_tokenizer
@@ -55,7 +56,7 @@ HEADS = (
     "SpeechSeq2Seq",
     "CTC",
 )
-CLASSES = rf"\w+(For({'|'.join(HEADS)})|LMHeadModel|[a-z0-9]Model)"
+CLASSES = rf"\w+(For({'|'.join(HEADS)})|LMHeadModel|[A-Za-z0-9]Model)"
 
 framework = Framework(
     "transformers",
@@ -109,6 +110,8 @@ def load_model(call: Call, given: Call | None = None) -> Object:
     made.state.setdefault("trainable", const("all"))
     made.state["pretrained"] = TRUE
     owner = call.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
+    if call.owner is None and drops_nothing(call, owner):
+        made.state[DROPS_NOTHING] = TRUE
     made.state["fills_cache"] = const(fills_cache(owner))
     made.open = call.open
     call.run.models.append(made)
