@@ -54,6 +54,11 @@ HEADS_WITHOUT = (
     *("TextModelWithProjection", "VisionModelWithProjection", "ForConditionalGeneration"),
 )
 """What their classes are called besides; a classifier of tokens drops of itself."""
+ADAPTERS_WITHOUT = (
+    *("LoraConfig", "AdaLoraConfig", "BOFTConfig", "FourierFTConfig", "HRAConfig", "IA3Config", "LNTuningConfig"),
+    *("LoHaConfig", "LoKrConfig", "OFTConfig", "VeraConfig"),
+)
+"""Adapters of peft whose dropout is 0 as they come, or that have none (peft/tuners, 0.21)."""
 DROPS_NOTHING = "drops nothing"
 """The fact that nothing of a model of transformers has another mode in training, for all that is known."""
 

@@ -97,6 +97,8 @@ _BUILDER = re.compile(r"torchvision\.models\.(\w+\.)*(?!get_(weight|model_)|list
 
 MAX_NESTED = 2
 MOST_HELD = 3
+GIVEN_BACK = "given back"
+"""The fact of an activation that the forward gives nothing but what it was given."""
 REPARAMETRISED = "reparametrised"
 """What is known of a module that has other parameters than it was built with, and no other modules."""
 
@@ -453,6 +455,9 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation.attributes["called"] = of(item)
     activation.state["training"], activation.state["trainable"] = mode(model), _training(model)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
+    given = result.objects()
+    if given and set(given) <= set(activation.attributes["inputs"].objects()):
+        activation.state[GIVEN_BACK] = TRUE
     if it.moment(site=call.site).unrecorded() is not None:
         activation.attributes["given"] = result
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))

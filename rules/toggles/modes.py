@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gclint.frameworks.model_dropout import DROPS_NOTHING
+from gclint.frameworks.model_dropout import ADAPTERS_WITHOUT, DROPS_NOTHING
 from gclint.ir.syntax import Site, nodes
 from gclint.run.guards import ALWAYS, Guard, conj
 from gclint.run.run import Run
@@ -91,12 +91,13 @@ def _asks_its_mode(model: Object) -> bool:
 
 
 def _drops_nothing(adapters: Value) -> bool:
-    """Whether adapters are LoRA's, with its dropout at 0, as it comes (peft/tuners/lora/config.py)."""
+    """Whether adapters are of a kind whose dropout is 0 as it comes, and leave it there."""
     held = [each.attributes.get("config", NOTHING) for each in adapters.objects()]
     configs = [item for value in held for item in value.objects()]
-    known = len(held) == len(configs) and all(str(each.type).endswith("LoraConfig") for each in configs)
+    known = len(held) == len(configs) and all(str(each.type).rpartition(".")[2] in ADAPTERS_WITHOUT for each in configs)
     return known and not any(
-        each.open or each.attributes.get("lora_dropout", const(0.0)).constant() != 0 for each in configs
+        each.open or any("dropout" in name and value.constant() != 0 for name, value in each.attributes.items())
+        for each in configs
     )
 
 

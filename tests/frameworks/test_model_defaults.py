@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import sys
@@ -18,7 +19,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # 
 from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES  # noqa: E402
 
 from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, UNTIED, WITHOUT_PADDING  # noqa: E402
-from gclint.frameworks.model_dropout import DROPPING, HEADS_WITHOUT, PUBLISHED, WITHOUT  # noqa: E402
+from gclint.frameworks.model_dropout import ADAPTERS_WITHOUT, DROPPING, HEADS_WITHOUT, PUBLISHED, WITHOUT  # noqa: E402
 
 RAISES = "Cannot handle batch sizes > 1"
 
@@ -91,6 +92,13 @@ def test_families_that_drop_nothing(name: str) -> None:
             model = kind(made_small(kind.config_class()))
         assert [type(part).__name__ for part in model.modules() if has_mode(part)] == [], owner
         assert told_to_drop(model.config.to_dict()) == [], owner
+
+
+@pytest.mark.parametrize("name", ADAPTERS_WITHOUT)
+def test_adapters_that_drop_nothing(name: str) -> None:
+    peft = pytest.importorskip("peft")
+    fields = dataclasses.fields(getattr(peft, name))
+    assert [each.name for each in fields if "dropout" in each.name and each.default] == []
 
 
 def made_small(config: Any) -> Any:
