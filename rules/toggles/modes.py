@@ -78,16 +78,27 @@ def has_mode(model: Object, run: Run) -> bool | None:
 
 
 def _asks_its_mode(model: Object) -> bool:
-    """Whether the code of a module's class, or of one that it inherits from, asks in which mode it is."""
-    owners = (
-        [each for each in model.type.ancestry() if isinstance(each, Class)] if isinstance(model.type, Class) else []
-    )
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == "training" and isinstance(node.ctx, ast.Load)
+    """Whether the code of a module's class, or of one that it inherits from, asks in which mode it is, other than
+    together with a setting that is off.
+    """
+    bases = model.type.ancestry() if isinstance(model.type, Class) else ()
+    owners = [each for each in bases if isinstance(each, Class) and "training" in each.module.text]
+    asked = (
+        (node, owner.module.parents.get(node))
         for owner in owners
-        if "training" in owner.module.text
         for node in nodes(owner.node)
+        if isinstance(node, ast.Attribute) and node.attr == "training" and isinstance(node.ctx, ast.Load)
     )
+    return any(not _is_off(model, node, outer) for node, outer in asked)
+
+
+def _is_off(model: Object, asked: ast.Attribute, outer: ast.AST | None) -> bool:
+    """Whether `self.training` stands beside another attribute of the module, in an `and`, which is False."""
+    beside = outer.values if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.And) else []
+    of_it = [
+        each for each in beside if isinstance(each, ast.Attribute) and ast.dump(each.value) == ast.dump(asked.value)
+    ]
+    return any(model.attributes.get(each.attr, NOTHING).constant() is False for each in of_it)
 
 
 def _drops_nothing(adapters: Value) -> bool:
