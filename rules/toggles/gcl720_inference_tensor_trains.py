@@ -203,11 +203,16 @@ def _may_convert(event: Event, run: Run) -> bool:
         asked = [each.attributes[name].constant() for each in settings for name in ASKS if name in each.attributes]
         if not set(map(str, asked)) <= {"32", "32-true", "False"}:
             return True
-    called = [*event.moment.forwards[:1], *([event.module] if isinstance(event, ModuleCalled) else [])]
-    if not any(GIVEN_TO in root(each).state for each in called):
+    if not _is_prepared(event):
         return False
     made = [each.call for each in run.of_type(LibraryCall) if each.name.endswith(".Accelerator") and each.call]
     return any(each.get("mixed_precision", 2, const("no")).constant() not in (None, "no") or each.open for each in made)
+
+
+def _is_prepared(event: Event) -> bool:
+    """Whether a library was given the model and may put something around its forward, as its launcher says."""
+    called = [*event.moment.forwards[:1], *([event.module] if isinstance(event, ModuleCalled) else [])]
+    return any(GIVEN_TO in root(each).state for each in called)
 
 
 def _told(
@@ -225,13 +230,14 @@ def _told(
             continue
         told.add((event.site.node_id, block.id))
         moved = _moved(item)
-        doubts = [each for each in event.moment.contexts if each.kind == "unknown"] or run.of_type(TrainerStarted)
+        unknown = any(each.kind == "unknown" for each in event.moment.contexts)
+        doubts = unknown or _is_prepared(event) or MAYBE in item.state or run.of_type(TrainerStarted)
         yield rule.finding(
             run,
             event.site,
             f"this tensor was made in inference mode: {how}",
             guard=guard,
-            certainty="fails" if sure and not (doubts or MAYBE in item.state) else "fragile",
+            certainty="fails" if sure and not doubts else "fragile",
             symptom=symptom,
             condition=f"if `{moved}` copies nothing" if moved else "",
             related=[(block.site, "made in this block")],
