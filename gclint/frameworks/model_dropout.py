@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ..run.calls import Call
 from ..run.events import LibraryCall
 from ..run.guards import ALWAYS, Guard
 from ..run.run import Run
@@ -26,6 +27,40 @@ DROPPING = (
     *("XLMRobertaXL", "XLNet", "Xmod", "Yoso"),
 )
 """Families whose layers have dropout above 0 by default."""
+
+WITHOUT = {
+    "Llama": "meta-llama/Llama-2-7b-hf",
+    "Mistral": "mistralai/Mistral-7B-v0.1",
+    "Mixtral": "mistralai/Mixtral-8x7B-v0.1",
+    "Qwen2": "Qwen/Qwen2-7B",
+    "Qwen3": "Qwen/Qwen3-8B",
+    "Gemma": "google/gemma-7b",
+    "Gemma2": "google/gemma2-7b",
+    "Olmo": "allenai/OLMo-7B-hf",
+    "Cohere": "CohereForAI/c4ai-command-r-v01",
+    "Falcon": "tiiuae/falcon-7b",
+    "Bloom": "bigscience/bloom",
+    "CLIP": "openai/clip-vit-base-patch32",
+    "Siglip": "google/siglip-base-patch16-224",
+    "ViT": "google/vit-base-patch16-224",
+    "DeiT": "facebook/deit-base-distilled-patch16-224",
+    "Dinov2": "facebook/dinov2-base",
+}
+"""Families of which nothing drops or has running statistics by default, each with the published weights that
+transformers names for its defaults. What they have of a mode is checkpointing.
+"""
+HEADS_WITHOUT = (
+    *("Model", "ForCausalLM", "ForSequenceClassification", "ForImageClassification", "TextModel", "VisionModel"),
+    *("TextModelWithProjection", "VisionModelWithProjection", "ForConditionalGeneration"),
+)
+"""What their classes are called besides; a classifier of tokens drops of itself."""
+ADAPTERS_WITHOUT = (
+    *("LoraConfig", "AdaLoraConfig", "BOFTConfig", "FourierFTConfig", "HRAConfig", "IA3Config", "LNTuningConfig"),
+    *("LoHaConfig", "LoKrConfig", "OFTConfig", "VeraConfig"),
+)
+"""Adapters of peft whose dropout is 0 as they come, or that have none (peft/tuners, 0.21)."""
+DROPS_NOTHING = "drops nothing"
+"""The fact that nothing of a model of transformers has another mode in training, for all that is known."""
 
 HEADS = r"(?:Pre[tT]rained|Model|For|LMHead|DoubleHeads|MTHead|With|Encoder|LM|QuestionEncoder|ContextEncoder|Reader)"
 
@@ -62,6 +97,33 @@ def drops_in_training(model: Object, run: Run) -> Guard | None:
         return ALWAYS
     own = isinstance(model.type, Class)
     return next((guard for guard, name in model.known("name") if not own and _is_published(name)), None)
+
+
+def drops_nothing(call: Call, owner: str) -> bool:
+    """Whether a model of a class of transformers has nothing that drops, by its family or by the name of its weights,
+    and no call here says otherwise.
+    """
+    config = call.get("config", None if call.last == "from_pretrained" else 0)
+    if any("drop" in name for name in call.keywords) or not all(_as_it_comes(item, call.run) for _, item in config):
+        return False
+    if any(owner == family + head for family in WITHOUT for head in HEADS_WITHOUT):
+        return True
+    weights = call.get("pretrained_model_name_or_path", 0).constant() if call.last == "from_pretrained" else None
+    of_series = isinstance(weights, str) and any(_is_of_series(weights, each) for each in WITHOUT.values())
+    return of_series and owner.startswith("Auto") and not owner.endswith("TokenClassification")
+
+
+def _as_it_comes(config: Alternative, run: Run) -> bool:
+    """Whether a configuration is the default one of its class, or that of published weights, in what drops."""
+    if not isinstance(config, Object):
+        return config == Const(None)
+    making = run.makers.get(config)
+    call = making.call if making is not None else None
+    built = config.kind == "config" or (making is not None and making.name.endswith("Config"))
+    if not built or config.open or (call is not None and (call.open or (call.positional and config.kind != "config"))):
+        return False
+    names = {*config.attributes, *(call.keywords if call is not None else ())}
+    return not any("drop" in name or name.endswith("_config") for name in names)
 
 
 def _is_said(making: LibraryCall, run: Run) -> bool:

@@ -8,6 +8,7 @@ from ..run.calls import Call
 from ..run.events import Adapted
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
+from .model_dropout import ADAPTERS_WITHOUT
 from .registry import Framework
 from .settings import with_settings
 from .torch_modules import set_state
@@ -22,14 +23,7 @@ PROMPT_CONFIGS = ("PrefixTuningConfig", "PromptTuningConfig", "PromptEncoderConf
 
 
 @framework.function(
-    "peft:LoraConfig",
-    "peft:AdaLoraConfig",
-    "peft:IA3Config",
-    "peft:LoHaConfig",
-    "peft:LoKrConfig",
-    "peft:OFTConfig",
-    "peft:VeraConfig",
-    *(f"peft:{name}" for name in PROMPT_CONFIGS),
+    *(f"peft:{name}" for name in (*ADAPTERS_WITHOUT, *PROMPT_CONFIGS)),
 )
 def adapter_config(call: Call) -> Value:
     """The settings of an adapter."""

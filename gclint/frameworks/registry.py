@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
-from ..run import elements, environment
+from ..run import elements, environment, inference
 from ..run.calls import given_to_its_class
 from ..run.events import Iterated, LibraryCall
 from ..run.iterators import all_of_it
@@ -220,6 +220,7 @@ class Library:
             result = call.foreign() if "." in call.name and top not in self._familiar else call.unknown()
             for made in result.objects() if top in ARRAYS else ():
                 made.state["grad"], made.state["detached"] = FALSE, TRUE
+        inference.after_call(it, call, None, call.last, result)
         it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
         return result
 
@@ -245,6 +246,7 @@ class Library:
         handler = self._by_kind(self.all.methods, call.receiver.kind, name)
         result = handler(call) if handler is not None else None
         result = result if result is not None else call.unknown()
+        inference.after_call(it, call, call.receiver, name, result)
         it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
         return result
 

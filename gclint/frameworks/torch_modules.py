@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ..ir.syntax import Site
-from ..run import changes, elements, names
+from ..run import changes, elements, inference, names
 from ..run.calls import Call
 from ..run.events import Forward, ModuleCalled
 from ..run.guards import ALWAYS, Guard
@@ -97,6 +97,8 @@ _BUILDER = re.compile(r"torchvision\.models\.(\w+\.)*(?!get_(weight|model_)|list
 
 MAX_NESTED = 2
 MOST_HELD = 3
+GIVEN_BACK = "given back"
+"""The fact of an activation that the forward gives nothing but what it was given."""
 REPARAMETRISED = "reparametrised"
 """What is known of a module that has other parameters than it was built with, and no other modules."""
 
@@ -453,6 +455,9 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation.attributes["called"] = of(item)
     activation.state["training"], activation.state["trainable"] = mode(model), _training(model)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
+    given = result.objects()
+    if given and set(given) <= set(activation.attributes["inputs"].objects()):
+        activation.state[GIVEN_BACK] = TRUE
     if it.moment(site=call.site).unrecorded() is not None:
         activation.attributes["given"] = result
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
@@ -481,6 +486,7 @@ def _held(result: Object, depth: int = MOST_HELD) -> Iterator[Object]:
 
 def _layer_result(call: Call, item: Object) -> Value:
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
+    _in_inference_mode(call, item, made)
     if item.kind == "layer" and item.class_name == "Linear":
         mark_product(call.it, made)
     if item.kind == "layer" and item.class_name in NUMBERS:
@@ -497,6 +503,21 @@ def _layer_result(call: Call, item: Object) -> Value:
     ):
         made.kind = "tensor"
     return of(made)
+
+
+HANDS_ON = ("Identity", "Flatten", "Unflatten")
+"""Layers that give what they are given, in another shape."""
+
+
+def _in_inference_mode(call: Call, item: Object, made: Object) -> None:
+    """What a module computes in inference mode is a tensor of it; of one that nobody looks into, maybe."""
+    given = call.positional[0].objects() if call.positional else []
+    if item.kind == "layer" and item.class_name in HANDS_ON:
+        if len(given) == 1:
+            inference.keep(given[0], made)
+    elif item.kind != "layer" or not item.class_name.endswith(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")):
+        known = item.kind in ("layer", "vision_model") or _BUILDER.match(str(item.type)) is not None
+        inference.mark(call.it, made, maybe=not known)
 
 
 def _may_train(layer: Object) -> bool:

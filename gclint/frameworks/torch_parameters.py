@@ -195,7 +195,9 @@ def _freeze_one(it: Interpreter, item: Object, value: Value, site: Site) -> None
             told = "some" if before is None else "all" if before else "none"
             it.emit(TrainableChanged(it.moment(site=site), item.parent, told, after))
         return
-    partly = "sliced" in item.state or any(atom.each for atom, _ in it.guard - item.born)
+    asked = {f"#{flag.id}" for flag in item.attributes.get("requires_grad", NOTHING).objects()}
+    chosen = (atom for atom, truth in it.guard - item.born if atom.each and (atom.key not in asked or truth is wanted))
+    partly = "sliced" in item.state or next(chosen, None) is not None  # what does not train need not be frozen
     mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none", site)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..ir.syntax import Site
+from ..run import inference
 from ..run.arithmetic import computed_from_leaf, is_tensor, of_a_model, scale_of
 from ..run.calls import Call
 from ..run.devices import is_cpu
@@ -48,6 +49,8 @@ def make_tensor(call: Call) -> Value:
     made.made_of = call.inputs()
     wanted = call.get("requires_grad", None, FALSE)
     made.state["grad"] = made.state["leaf"] = wanted
+    if call.last != "as_tensor":
+        inference.mark(call.it, made)
     return of(made)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.syntax import FUNCTIONS, Site
+from ..run import inference
 from ..run.arithmetic import went_backward
 from ..run.calls import Call
 from ..run.elements import ANY
@@ -157,6 +158,8 @@ CONTEXTS = (
     "torch.no_grad",
     "torch.enable_grad",
     "torch.inference_mode",
+    "torch.autograd.inference_mode",
+    "torch.autograd.grad_mode.inference_mode",
     "torch.autocast",
     "torch.amp.autocast",
     "torch.cuda.amp.autocast",
@@ -184,10 +187,12 @@ def make_context(call: Call) -> Value:
     made = call.make("context", call.name)
     made.attributes.update(zip(BY_PLACE.get(call.name, ("argument",)), call.positional, strict=False))
     made.attributes.update(call.keywords)
+    if call.last == "inference_mode":
+        call.run.facts[inference.USED] = True
     return of(made)
 
 
-@framework.decorator("torch.no_grad", "torch.enable_grad", "torch.inference_mode")
+@framework.decorator("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autograd.inference_mode")
 def decorated_without_parentheses(call: Call) -> Value:
     """`@torch.no_grad`: the function within such a block (torch/utils/_contextlib.py,
     `_NoParamDecoratorContextManager`).
@@ -195,6 +200,8 @@ def decorated_without_parentheses(call: Call) -> Value:
     for _, item in call.positional[0]:
         if isinstance(item, Function):
             made = call.it.new("context", call.name, "", call.site)
+            if call.last == "inference_mode":
+                call.run.facts[inference.USED] = True
             call.it.decorations.setdefault(item.node_id, []).append(made)
     return call.positional[0]
 

@@ -10,6 +10,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from ..run import inference
 from ..run.calls import Call
 from ..run.events import CheckpointingEnabled, Generated, ModelLoaded, ModuleCalled
 from ..run.interpreter import Interpreter
@@ -32,6 +33,7 @@ from ..run.values import (
     union,
 )
 from .key_value_caches import fills_cache
+from .model_dropout import DROPS_NOTHING, drops_nothing
 from .own_models import tell_modules
 from .registry import Framework
 from .tokenization import LOADED, make_tokenizer
@@ -54,7 +56,7 @@ HEADS = (
     "SpeechSeq2Seq",
     "CTC",
 )
-CLASSES = rf"\w+(For({'|'.join(HEADS)})|LMHeadModel|[a-z0-9]Model)"
+CLASSES = rf"\w+(For({'|'.join(HEADS)})|LMHeadModel|[A-Za-z0-9]Model)"
 
 framework = Framework(
     "transformers",
@@ -108,6 +110,8 @@ def load_model(call: Call, given: Call | None = None) -> Object:
     made.state.setdefault("trainable", const("all"))
     made.state["pretrained"] = TRUE
     owner = call.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
+    if call.owner is None and drops_nothing(call, owner):
+        made.state[DROPS_NOTHING] = TRUE
     made.state["fills_cache"] = const(fills_cache(owner))
     made.open = call.open
     call.run.models.append(made)
@@ -206,6 +210,7 @@ def call_model(call: Call) -> Value | None:
     call.it.emit(ModuleCalled(call.it.moment(site=call.site), item, call))
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
     made.kind = "output"
+    inference.mark(call.it, made)
     if call.it.forwards:
         return of(made)
     return activated(call, item, of(made))
@@ -253,7 +258,9 @@ def generate(call: Call) -> Value:
     """model.generate(...)."""
     assert call.receiver is not None
     call.it.emit(Generated(call.it.moment(site=call.site), call.receiver, call))
-    return call.unknown()
+    made = call.it.derived(call.site, call.inputs())
+    inference.mark(call.it, made)
+    return of(made)
 
 
 # Checkpointing

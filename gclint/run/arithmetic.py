@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from . import inference
 from .events import Added
 from .precision import keep_half, mark_product
 from .values import NOTHING, TRUE, Object, Value, made_from, of, sources, union
@@ -44,6 +45,7 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
     if isinstance(sign, ast.MatMult):
         mark_product(it, made)
     keep_half(sign, left, right, made)
+    inference.combined(it, sign, left, right, made, site)
     computed_from_leaf(it, made, given, site)
     tensors = [item for item in given if of_a_model(item) or "asked" in item.sites]
     if not tensors:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import nodes
-from . import comparison, environment, module_names
+from . import comparison, environment, inference, module_names
 from .arithmetic import is_tensor
 from .elements import ANY, any_of, chosen, is_counted, mix, one_of, sliced, there
 from .events import ScalarIndexed
@@ -200,7 +200,10 @@ def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) 
     held = [there(value) for value in (item.items or (item.entries or {}).values())]
     if held and (item.items or not item.open):
         return one_of(held)
-    part = it.child(item, _part_of_tensor(node) or ANY, it.site(node), each=True)
+    literal = _part_of_tensor(node)
+    if inference.MADE in item.state and not literal:
+        return of(it.derived(it.site(node), [of(item), of(key)]))  # chosen by a tensor it is a copy, unlike a row
+    part = it.child(item, literal or ANY, it.site(node), each=True)
     module = item.state.get(module_names.NAMES_OF, NOTHING).only()
     if isinstance(module, ModuleRef):
         own, none = module_names.called(it, module.module, key, lambda name: item_at(it, item, Const(name), node))

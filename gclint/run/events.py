@@ -51,9 +51,20 @@ class Moment:
         return next((item for item in reversed(self.contexts) if item.is_a(*kinds)), None)
 
     def unrecorded(self) -> Object | None:
-        """The block that keeps autograd from recording; enable_grad undoes no_grad, but not inference_mode."""
-        mode = self.inside("no_grad", "enable_grad", "set_grad_enabled")
-        return self.inside("inference_mode") or (mode if mode is not None and mode.is_a("no_grad") else None)
+        """The block that keeps autograd from recording; enable_grad undoes no_grad, but not inference_mode, which
+        `inference_mode(False)` ends.
+        """
+        around = [item for item in self.contexts if item.is_a("inference_mode")]
+        if around and not _is_off(around[-1]):
+            return around[-1]
+        inner = self.contexts[self.contexts.index(around[-1]) + 1 :] if around else self.contexts
+        modes = [item for item in inner if item.is_a("no_grad", "enable_grad", "set_grad_enabled")]
+        return modes[-1] if modes and modes[-1].is_a("no_grad") else None
+
+
+def _is_off(block: Object) -> bool:
+    given = block.attributes.get("argument", block.attributes.get("mode", NOTHING))
+    return given.constant() is False
 
 
 @dataclass
@@ -290,6 +301,15 @@ class Added(Event):
     left: Value = NOTHING
     right: Value = NOTHING
     result: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class InferenceTensorCombined(Event):
+    """`left sign right`, outside of inference mode, where one of the two was made in it."""
+
+    sign: ast.operator = field(default_factory=ast.Add)
+    left: Value = NOTHING
+    right: Value = NOTHING
 
 
 @dataclass

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import Module, Site
-from . import evaluation, execution, invocation
+from . import evaluation, execution, inference, invocation
 from .bounds import MAX_STEPS, STEPS_OF_IMPORTS, standing
 from .events import Event, Loop, Moment
 from .guards import ALWAYS, NEVER, Atom, Guard, conj, forget
@@ -188,6 +188,7 @@ class Interpreter:
             part.label = f"{parent.label}{name}" if name.startswith("[") else f"{parent.label}.{name}"
         part.parent, part.origins, part.each = parent, parent.origins, each or parent.each
         self.library.propagate([parent], part)
+        inference.of_part(parent, name, part)
         if name.startswith("["):
             self.library.keep_numbers(parent, part)
         if name in NO_GRADIENT:

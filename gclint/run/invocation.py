@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from . import calls, containers, elements, loops, names, refusals
+from . import calls, containers, elements, inference, loops, names, refusals
 from .calls import Call
 from .defaults import IS_DEFAULT, unsure
 from .events import LibraryCall
@@ -327,6 +327,7 @@ def call_object(it: Interpreter, item: Object, call: Call) -> Value:
     call.receiver = item
     of_a_tensor = ("tensor", call.last) in it.library.all.methods
     result = call.unknown() if of_a_tensor else call.foreign()
+    inference.after_call(it, call, item.parent or item, item.text.rpartition(".")[2], result)
     _tell_of_method(it, item, call, result)
     _tell_of_base(it, item, call, result)
     return result

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from gclint.finding import Edit, Finding, Fix
-from gclint.frameworks.torch_modules import PARAMETRIC, trainable
+from gclint.frameworks.torch_modules import GIVEN_BACK, PARAMETRIC, trainable
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import contains, enclosing_function
@@ -121,7 +121,9 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _is_frozen(forward: Forward) -> bool:
-    """Whether nothing of a model trains when it runs."""
+    """Whether nothing of a model trains when it runs, or takes part in what it gives."""
+    if forward.activation is not None and GIVEN_BACK in forward.activation.state:
+        return True
     trains = forward.activation.known("trainable").possible(forward.guard) if forward.activation is not None else ()
     frozen = bool(trains) and all(item == Const("none") for _, item in trains)
     return frozen or _is_frozen_in_parts(inside(forward.model)) or _is_unpickled(forward)

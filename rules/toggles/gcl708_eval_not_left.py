@@ -58,6 +58,7 @@ from gclint.run.events import (
     OptimizerStep,
     RunEnded,
 )
+from gclint.run.guards import Guard, conj, satisfiable
 from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
@@ -65,7 +66,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Object, Value, root
 
 from ..words import BACKWARD
-from .modes import called_as, has_mode
+from .modes import called_as, has_mode, where_it_may_have_mode
 from .rounds import comes_again, is_new, way_to
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
@@ -112,20 +113,29 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                     continue
                 if is_new(forward.model, forward, loop.node):
                     continue
-                sure = has_mode(forward.model)
-                if sure is False or not together(forward, left):
+                sure = has_mode(forward.model, run)
+                guard = _with_a_mode(left, inside(forward.model), sure, run)
+                if guard is None or not together(forward, left):
                     continue
                 told.add(left.site.node_id)
                 yield rule.finding(
                     run,
                     left.site,
                     "the loop goes on to train this model in evaluation mode",
-                    guard=left.guard,
+                    guard=guard,
                     certainty="fails" if sure else "fragile",
                     symptom="silent: from then on it trains without dropout and with fixed statistics",
                     related=[(forward.site, "it is trained here")],
                     fixes=(_back(forward, loop.node),),
                 )
+
+
+def _with_a_mode(left: LibraryCall, model: Object, sure: bool | None, run: Run) -> Guard | None:
+    """The guard of a switch, and that under which something of a model may have a mode; None where nothing has."""
+    if sure:
+        return left.guard
+    both = (conj(left.guard, each) for each in where_it_may_have_mode(model, run))
+    return min((each for each in both if each is not None and satisfiable(each)), key=len, default=None)
 
 
 def _is_stepped(backward: Backward, model: Object, run: Run) -> bool:

@@ -87,7 +87,7 @@ def trains_again(event: RunEnded, run: Run) -> Iterator[Finding]:
         part = left.call.receiver if left.call is not None else None
         if part is None or part.parent is None or left.site.node_id in told or mode_set(left, part) is not False:
             continue
-        if trainable(part) != "none" or has_mode(part) is False:
+        if trainable(part) != "none" or has_mode(part, run) is False:
             continue
         back = _put_back(part, left, modes, run)
         if back is None or not together(left, back):

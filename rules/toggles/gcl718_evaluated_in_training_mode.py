@@ -95,7 +95,7 @@ def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
         if _has_a_part_in_evaluation(forward, modes, run):
             continue  # it may be all that has a mode
         site = from_outside(forward)
-        if not all(map(_may_differ, (forward.called, forward.model))):
+        if not (_may_differ(forward.called, run) and _may_differ(forward.model, run)):
             continue
         yield rule.finding(
             run,
@@ -126,7 +126,7 @@ def tests(event: RunEnded, run: Run) -> Iterator[Finding]:
         known = forward.activation is not None and bool(forward.activation.known("training"))
         if known or not _never_set(forward, modes, run):
             continue
-        guard = _with_a_mode(guard, inside(forward.model))
+        guard = _with_a_mode(guard, inside(forward.model), run)
         if guard is None:
             continue
         told.add(forward.model)
@@ -151,9 +151,9 @@ def _filled(forward: Forward, run: Run) -> StateDictLoaded | None:
     return None
 
 
-def _with_a_mode(guard: Guard, model: Object) -> Guard | None:
+def _with_a_mode(guard: Guard, model: Object, run: Run) -> Guard | None:
     """The guard, and that of a layer of a model which behaves otherwise in evaluation; None where it has none then."""
-    both = (together(guard, each) for each in where_it_has_mode(model))
+    both = (together(guard, each) for each in where_it_has_mode(model, run))
     return min((each for each in both if each is not None), key=len, default=None)
 
 
@@ -188,11 +188,11 @@ def _after_loading(load: StateDictLoaded) -> Fix | None:
     return Fix("eval", "Evaluate in evaluation mode", (edit,), "unsafe", intent=CHANGES) if edit else None
 
 
-def _may_differ(model: Object) -> bool:
+def _may_differ(model: Object, run: Run) -> bool:
     """Whether a model behaves otherwise in evaluation: a layer of it does where the program made it, and for all that
     is known where a library did.
     """
-    known = has_mode(model)
+    known = has_mode(model, run)
     return known is True or (known is None and not is_own(inside(model)) and model.kind != "part")
 
 

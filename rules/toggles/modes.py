@@ -6,9 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gclint.ir.syntax import Site
+from gclint.frameworks.model_dropout import ADAPTERS_WITHOUT, DROPS_NOTHING
+from gclint.ir.syntax import Site, nodes
 from gclint.run.guards import ALWAYS, Guard, conj
-from gclint.run.values import NOTHING, Class, Const, External, Object, Value, const
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Class, Const, External, Object, Value, const, root
 
 SAYS_HOW_MUCH: dict[str, tuple[str, int, float | bool]] = {
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), ("track_running_stats", 4, True)),
@@ -48,45 +50,95 @@ OF_DIFFUSERS = frozenset(
 0.31 and 0.42).
 """
 OWN = ("module", "lightning_module")
-NO_MODULES = ("forward", "parameter", "tensor", "criterion", "list", "dict", "tuple")
+NO_MODULES = (
+    *("forward", "parameter", "tensor", "criterion", "list", "dict", "tuple", "option", "namespace", "config"),
+    *("config_node", "data", "loader", "logger"),
+)
 """What a module has that is none of its modules, as a list of Python's, which it does not look into."""
 PLAIN = ("float", "int", "str", "bool", "len", "round", "sum", "min", "max", "abs")
+READERS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.", "configparser.")
+"""What reads numbers, texts, lists and dicts out of files, or keeps such."""
+COMPUTED = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr)
+"""What gives numbers, tensors or texts, and no module."""
 
 
-def has_mode(model: Object) -> bool | None:
+def has_mode(model: Object, run: Run) -> bool | None:
     """Whether a layer of a model behaves otherwise in evaluation; None where not all of its layers are known."""
     if model.kind == "layer":
-        return _layer_has_mode(model)
-    parts = _parts_of(model)
+        return _layer_has_mode(model, run)
+    parts = _parts_of(model, run)
+    if root(model).known(DROPS_NOTHING).constant() and root(model).kind == "model":
+        return False if _drops_nothing(root(model).known("adapter")) else None
     if model.kind == "diffusers_model" and not OF_DIFFUSERS.isdisjoint(str(model.type).split(".")):
         return False if _drops_nothing(model.known("adapter")) else None
     if parts is None:
         return True if NETWORK.fullmatch(str(model.type)) else None
-    known = [has_mode(part) for _, part in parts]
-    return True if True in known else None if None in known else False
+    known = [has_mode(part, run) for _, part in parts]
+    return True if True in known else None if None in known or _asks_its_mode(model) else False
+
+
+def _asks_its_mode(model: Object) -> bool:
+    """Whether the code of a module's class, or of one that it inherits from, asks in which mode it is, other than
+    together with a setting that is off.
+    """
+    bases = model.type.ancestry() if isinstance(model.type, Class) else ()
+    owners = [each for each in bases if isinstance(each, Class) and "training" in each.module.text]
+    asked = (
+        (node, owner.module.parents.get(node))
+        for owner in owners
+        for node in nodes(owner.node)
+        if isinstance(node, ast.Attribute) and node.attr == "training" and isinstance(node.ctx, ast.Load)
+    )
+    return any(not _is_off(model, node, outer) for node, outer in asked)
+
+
+def _is_off(model: Object, asked: ast.Attribute, outer: ast.AST | None) -> bool:
+    """Whether `self.training` stands beside another attribute of the module, in an `and`, which is False."""
+    beside = outer.values if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.And) else []
+    of_it = [
+        each for each in beside if isinstance(each, ast.Attribute) and ast.dump(each.value) == ast.dump(asked.value)
+    ]
+    return any(model.attributes.get(each.attr, NOTHING).constant() is False for each in of_it)
 
 
 def _drops_nothing(adapters: Value) -> bool:
-    """Whether adapters are LoRA's, with its dropout at 0, as it comes (peft/tuners/lora/config.py)."""
+    """Whether adapters are of a kind whose dropout is 0 as it comes, and leave it there."""
     held = [each.attributes.get("config", NOTHING) for each in adapters.objects()]
     configs = [item for value in held for item in value.objects()]
-    known = len(held) == len(configs) and all(str(each.type).endswith("LoraConfig") for each in configs)
+    known = len(held) == len(configs) and all(str(each.type).rpartition(".")[2] in ADAPTERS_WITHOUT for each in configs)
     return known and not any(
-        each.open or each.attributes.get("lora_dropout", const(0.0)).constant() != 0 for each in configs
+        each.open or any("dropout" in name and value.constant() != 0 for name, value in each.attributes.items())
+        for each in configs
     )
 
 
-def where_it_has_mode(model: Object) -> Iterator[Guard]:
+def where_it_has_mode(model: Object, run: Run) -> Iterator[Guard]:
     """The guards under which a layer of a model is there that surely behaves otherwise in evaluation."""
-    parts = _parts_of(model) if model.kind != "layer" else None
-    if parts is None and has_mode(model):
+    parts = _parts_of(model, run) if model.kind != "layer" else None
+    if parts is None and has_mode(model, run):
         yield ALWAYS
     for guard, part in parts or ():
-        held = (conj(guard, inner) for inner in where_it_has_mode(part))
+        held = (conj(guard, inner) for inner in where_it_has_mode(part, run))
         yield from (both for both in held if both is not None)
 
 
-def _parts_of(model: Object) -> list[tuple[Guard, Object]] | None:
+def where_it_may_have_mode(model: Object, run: Run) -> Iterator[Guard]:
+    """The guards under which a model may behave otherwise in evaluation, for all that is known of its layers: nowhere
+    where `has_mode` is False of it.
+    """
+    parts = _parts_of(model, run) if model.kind != "layer" else None
+    if parts is not None and not _asks_its_mode(model):
+        for guard, part in parts:
+            held = (conj(guard, inner) for inner in where_it_may_have_mode(part, run))
+            yield from (both for both in held if both is not None)
+    elif model.kind == "layer" and model.class_name in SAYS_HOW_MUCH and _layer_has_mode(model, run) is None:
+        given = _given(model, *SAYS_HOW_MUCH[model.class_name][:2], const(SAYS_HOW_MUCH[model.class_name][2]))
+        yield from (guard for guard, item in given or [(ALWAYS, None)] if not isinstance(item, Const) or item.value)
+    elif has_mode(model, run) is not False:
+        yield ALWAYS
+
+
+def _parts_of(model: Object, run: Run) -> list[tuple[Guard, Object]] | None:
     """What a module is seen to have that may be its modules, each with its guard; None for any other module."""
     if model.kind == "modules":
         values = model.items or []
@@ -98,12 +150,21 @@ def _parts_of(model: Object) -> list[tuple[Guard, Object]] | None:
     parts = [pair for pair in held if pair[1] is not model.parent]
     if model.kind == "modules":
         return parts
-    return [pair for pair in parts if not (pair[1].kind in NO_MODULES or _is_plain(pair[1]) or _is_an_object(pair[1]))]
+    return [pair for pair in parts if not _is_no_module(pair[1], run)]
+
+
+def _is_no_module(item: Object, run: Run) -> bool:
+    """Whether something is surely none: a number, a text, what a parser of files reads, an object of another class."""
+    read = run.makers.get(root(item)) if item.kind == "unknown" else None
+    from_a_file = read is not None and read.name.startswith(READERS)
+    return item.kind in NO_MODULES or from_a_file or _is_plain(item) or _is_an_object(item)
 
 
 def _is_plain(item: Object) -> bool:
-    """Whether something was made by one of Python's types, such as a number."""
+    """Whether something was made by one of Python's types, such as a number, or computed by an operator."""
     node = item.site.node if item.site is not None else None
+    if item.kind == "unknown" and isinstance(node, COMPUTED):
+        return True
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PLAIN
 
 
@@ -123,17 +184,21 @@ def is_own(model: Object) -> bool:
     return own or NETWORK.fullmatch(str(model.type)) is not None
 
 
-def _layer_has_mode(layer: Object) -> bool | None:
+def _layer_has_mode(layer: Object, run: Run) -> bool | None:
     """By the argument that says so, or by the layer that it repeats."""
     name = layer.class_name
     if name in REPEATED:
-        known = {has_mode(item) for item in _given(layer, REPEATED[name], 0, NOTHING).objects()}
+        known = {has_mode(item, run) for item in _given(layer, REPEATED[name], 0, NOTHING).objects()}
         return known.pop() if len(known) == 1 else None
     if name not in SAYS_HOW_MUCH:
         return False
-    setting, place, default = SAYS_HOW_MUCH[name]
     if name in OF_LAYERS and _given(layer, *OF_LAYERS[name][:2], const(OF_LAYERS[name][2])).constant() == 1:
         return False
+    return _is_on(layer)
+
+
+def _is_on(layer: Object) -> bool | None:
+    setting, place, default = SAYS_HOW_MUCH[layer.class_name]
     given = _given(layer, setting, place, const(default))
     on = {bool(each.value) if isinstance(each, Const) else None for _, each in given}
     return on.pop() if len(on) == 1 else None

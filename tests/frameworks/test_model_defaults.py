@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import sys
@@ -18,7 +19,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # 
 from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES  # noqa: E402
 
 from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, UNTIED, WITHOUT_PADDING  # noqa: E402
-from gclint.frameworks.model_dropout import DROPPING, PUBLISHED  # noqa: E402
+from gclint.frameworks.model_dropout import ADAPTERS_WITHOUT, DROPPING, HEADS_WITHOUT, PUBLISHED, WITHOUT  # noqa: E402
 
 RAISES = "Cannot handle batch sizes > 1"
 
@@ -76,3 +77,46 @@ def test_published_weights_that_transformers_names_for_its_defaults(name: str) -
     assert name in DROPPING
     told = inspect.getsource(sys.modules[getattr(transformers, f"{name}Config").__module__])
     assert f'checkpoint="{PUBLISHED[name]}"' in told
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_families_that_drop_nothing(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    config = getattr(transformers, f"{name}Config")
+    assert f'checkpoint="{WITHOUT[name]}"' in inspect.getsource(sys.modules[config.__module__])
+    owners = [f"{name}{head}" for head in HEADS_WITHOUT if hasattr(transformers, f"{name}{head}")]
+    assert len(owners) > 1
+    for owner in owners:
+        kind = getattr(transformers, owner)
+        with torch.device("meta"):
+            model = kind(made_small(kind.config_class()))
+        assert [type(part).__name__ for part in model.modules() if has_mode(part)] == [], owner
+        assert told_to_drop(model.config.to_dict()) == [], owner
+
+
+@pytest.mark.parametrize("name", ADAPTERS_WITHOUT)
+def test_adapters_that_drop_nothing(name: str) -> None:
+    peft = pytest.importorskip("peft")
+    fields = dataclasses.fields(getattr(peft, name))
+    assert [each.name for each in fields if "dropout" in each.name and each.default] == []
+
+
+def made_small(config: Any) -> Any:
+    """A configuration with few layers of each kind."""
+    for inner in (config, *(getattr(config, name, None) for name in ("text_config", "vision_config"))):
+        for count in ("num_hidden_layers", "n_layer"):
+            if isinstance(getattr(inner, count, None), int):
+                setattr(inner, count, 1)
+    return config
+
+
+def has_mode(part: Any) -> bool:
+    """Whether a layer drops something, or has running statistics."""
+    name = type(part).__name__
+    return ("Drop" in name and getattr(part, "p", getattr(part, "drop_prob", None)) != 0) or "BatchNorm" in name
+
+
+def told_to_drop(settings: dict[str, Any]) -> list[str]:
+    """The settings of a configuration, and of those in it, that drop something in training."""
+    inner = [each for value in settings.values() if isinstance(value, dict) for each in told_to_drop(value)]
+    return inner + [name for name, value in settings.items() if "drop" in str(name) and value]
