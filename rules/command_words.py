@@ -1,7 +1,7 @@
 """The words of the command line in which a program looks for an option itself, beside its parser or before it.
 
-    for word, value in zip(sys.argv, sys.argv[1:]):
-        if word == "--config": ...
+for word, value in zip(sys.argv, sys.argv[1:]):
+    if word == "--config": ...
 """
 
 from __future__ import annotations

@@ -1,19 +1,23 @@
-"""Keys of a configuration that hydra puts together, and that no code of the project reads."""
+"""Keys of a configuration that hydra puts together, or of a document that a program loads, and that no code of the
+project reads.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from gclint.frameworks.hydra import CONFIGURED, Configured
+from gclint.frameworks.files_read import LOADED
+from gclint.frameworks.hydra import CONFIGURED
 from gclint.ir.syntax import FUNCTIONS, Module, Site
 from gclint.run.events import LibraryCall
 from gclint.run.pages import DocumentPage
 from gclint.run.run import Run
-from gclint.run.values import Function, Object
+from gclint.run.values import Const, Function, Object
 
 from .option_flow import Flow
 from .option_names import PRINTS, names_option
@@ -25,6 +29,7 @@ TARGET = "_target_"
 SAME_AGAIN = ("to_container", "to_object")
 LEAVES_IT = ("set_struct", "set_readonly", "resolve", "open_dict", "read_write")
 """Functions of OmegaConf that give the configuration again, and those that take nothing of it (omegaconf 2.3)."""
+INTERPOLATION = re.compile(r"\$\{([^}]*)\}")
 AS_A_TEXT = "to_yaml"
 NAMES_THE_FOLDER = "override_dirname"
 """The interpolation by which all that is given names the folder of the run (docs: configure_hydra/job)."""
@@ -48,6 +53,12 @@ class NodeFlow(Flow):
     def of_parameter(self, module: Module, function: ast.AST, name: str) -> NodeFlow:
         """Follow what a function is given."""
         self._variable(module, function, name)
+        self._follow()
+        return self
+
+    def of_call(self, module: Module, call: ast.AST) -> NodeFlow:
+        """Follow what a call gives."""
+        self._held(module, call)
         self._follow()
         return self
 
@@ -86,7 +97,35 @@ def unread_keys(run: Run) -> Iterator[Key]:
         item = given.function.only()
         names = _parameters(item.node) if isinstance(item, Function) else []
         if isinstance(item, Function) and names and given.configuration.entries:
-            yield from _Keys(given, run).unread(NodeFlow(run).of_parameter(item.module, item.node, names[0]))
+            yield from _Keys(given.names(), run).unread(
+                given.configuration, NodeFlow(run).of_parameter(item.module, item.node, names[0])
+            )
+
+
+def unread_in_documents(run: Run) -> Iterator[Key]:
+    """The settings of the documents that a program loads itself, and that nothing reads: those beside others that it
+    does read. A text of several words is for people.
+    """
+    for document in dict.fromkeys(run.facts.get(LOADED, ())):
+        flow = NodeFlow(run).of_call(document.site.module, document.site.node)
+        if not flow.escaped and flow.parts:
+            yield from _Keys(_interpolated(document.mapping), run).beside_others(document.mapping, flow, "")
+
+
+def _interpolated(mapping: Object) -> frozenset[str]:
+    """What the texts of a document name in interpolations: `${model.width}`."""
+    names: set[str] = set()
+    for value in (mapping.entries or {}).values():
+        item = value.only()
+        if isinstance(item, Object) and item.entries is not None:
+            names |= _interpolated(item)
+        elif isinstance(item, Const) and isinstance(item.value, str):
+            names.update(part for found in INTERPOLATION.findall(item.value) for part in re.split(r"\W+", found))
+    return frozenset(names)
+
+
+def _is_for_people(item: object) -> bool:
+    return isinstance(item, Const) and isinstance(item.value, str) and len(item.value.split()) != 1
 
 
 def _parameters(function: ast.AST) -> list[str]:
@@ -98,13 +137,27 @@ def _parameters(function: ast.AST) -> list[str]:
 class _Keys:
     """The keys of one configuration, and what names them."""
 
-    def __init__(self, given: Configured, run: Run):
-        self.given, self.run, self.interpolated = given, run, given.names()
+    def __init__(self, interpolated: frozenset[str] | None, run: Run):
+        self.run, self.interpolated = run, interpolated
 
-    def unread(self, top: NodeFlow) -> Iterator[Key]:
+    def unread(self, configuration: Object, top: NodeFlow) -> Iterator[Key]:
         """Those that nothing reads."""
         if self.interpolated is not None and NAMES_THE_FOLDER not in self.interpolated:
-            yield from self._unread_in(self.given.configuration, top, "")
+            yield from self._unread_in(configuration, top, "")
+
+    def beside_others(self, mapping: Object, flow: NodeFlow, begins: str) -> Iterator[Key]:
+        """Those of a mapping, and of those in it, beside which others are read."""
+        for name, value in (mapping.entries or {}).items():
+            site, item = mapping.sites.get(str(name)), value.only()
+            below = item if isinstance(item, Object) and item.entries is not None else None
+            if not isinstance(name, str) or (below is not None and not flow.parts.get(name)):
+                continue
+            if below is not None:
+                inner = NodeFlow(self.run).of_parts(flow.parts[name])
+                if not inner.escaped and inner.parts:
+                    yield from self.beside_others(below, inner, f"{begins}{name}.")
+            elif site is not None and not _is_for_people(item) and not self._is_named(name, site):
+                yield Key(begins + name, site)
 
     def _unread_in(self, mapping: Object, flow: NodeFlow, begins: str) -> Iterator[Key]:
         if flow.escaped or _has_a_target(mapping):

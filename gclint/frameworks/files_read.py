@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..ir.syntax import Site
 from ..run.calls import Call
@@ -25,8 +25,17 @@ MODES = set("rwxabt+")
 """Of what the mode of a file consists."""
 TEXT_OF = "text of"
 """The fact of a text that it is what stands in the file of this path."""
+LOADED = "documents loaded"
+"""The run's fact that names the mappings that its program loaded from documents, each with the call."""
 MOST_PARTS = 5_000
 """So many values may stand in a file of settings; one of more is data, such as a vocabulary."""
+
+
+class Loaded(NamedTuple):
+    """A mapping that a call loaded from a document."""
+
+    mapping: Object
+    site: Site
 
 
 @framework.function("builtins.open", "io.open", "codecs.open", "pathlib.Path.open")
@@ -142,6 +151,8 @@ def _contents(call: Call, paths: Iterable[tuple[Guard, Const]]) -> Value:
         if data is not None:
             made = lifted(call, data, path.value) if _parts(data, MOST_PARTS) < MOST_PARTS else call.unknown()
             parts.append(made.under(guard))
+            documents = call.it.run.facts.setdefault(LOADED, [])
+            documents += [Loaded(item, call.site) for item in made.objects() if item.entries]
     return union(parts) if parts else call.unknown()
 
 

@@ -63,7 +63,7 @@ from gclint.source.source import shown
 
 from ..command_parameters import unread_parameters
 from ..command_words import looks_for
-from ..config_keys import unread_keys
+from ..config_keys import unread_in_documents, unread_keys
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_flow import Flow
@@ -80,6 +80,8 @@ FILL = (
     *("click.option", ".command(", "from click", "from rich_click", "hydra.main", "from hydra"),
 )
 """Libraries that fill classes and functions from the command line."""
+LOAD = ("safe_load", "full_load", "yaml.load", "json.load", "tomllib.load", "tomli.load", "OmegaConf.load", "YAML(")
+"""What programs load settings with."""
 OF_A_KERNEL = ["-f"]
 """What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
@@ -89,8 +91,8 @@ rule = Rule(
     name="option-read-nowhere",
     docs=__doc__ or "",
     words=(
-        ("add_argument", "HfArgumentParser", "TrlParser", *FILL),
-        ("parse_args", "parse_known_args", *FILL),
+        ("add_argument", "HfArgumentParser", "TrlParser", *FILL, *LOAD),
+        ("parse_args", "parse_known_args", *FILL, *LOAD),
         USES_A_MODEL,
     ),
     certainty=("fragile",),
@@ -190,8 +192,9 @@ def unread_in_a_function(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 @rule.on(RunEnded)
 def unread_in_a_configuration(event: RunEnded, run: Run) -> Iterator[Finding]:
-    """Is there a key of the configuration that hydra gives a program, which nothing reads?"""
-    for name, site in unread_keys(run) if event.whole and run.entry is not None and uses_a_model(run) else ():
+    """Is there a key of the configuration that hydra gives a program, or that it loads, which nothing reads?"""
+    asked = event.whole and run.entry is not None and uses_a_model(run)
+    for name, site in (*unread_keys(run), *unread_in_documents(run)) if asked else ():
         yield _told(site, f"nothing reads `{name}`", [name], None, run)
 
 
