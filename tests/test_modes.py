@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 import torch
 from gclint.rules.toggles import modes
 from torch import nn
+
+import fixtures
 
 RECURRENT = ("RNN", "LSTM", "GRU")
 
@@ -46,3 +49,9 @@ def test_an_rnn_drops_between_its_layers_only() -> None:
     two = nn.RNN(4, 4, 2, "tanh", True, False, 0.5)
     assert torch.equal(one(x)[0], one(x)[0])
     assert not torch.equal(two(x)[0], two(x)[0])
+
+
+def test_the_option_that_drops_something_is_the_condition(tmp_path: Path) -> None:
+    text = (fixtures.ROOT / "GCL708" / "bad_dropout_of_an_option.py").read_text()
+    (found,) = fixtures.findings(text, tmp_path)
+    assert str(found.condition) == "if `args.dropout` is not 0.0"

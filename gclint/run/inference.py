@@ -117,7 +117,7 @@ def after_call(it: Interpreter, call: Call, source: Object | None, name: str, re
             mark(it, made)
             if _goes_to_the_cpu(call, name) or (sources and all(ON_THE_CPU in item.state for item in sources)):
                 made.state[ON_THE_CPU] = TRUE
-        elif not within and len(sources) == len(given) and (of_torch or source is not None):
+        elif not within and sources and (of_torch or source is not None):
             if name not in MOVES or not _is_converted(call):
                 _keep_view(sources[0], made, name)
             if name in MOVES and MADE in made.state and _goes_to_the_cpu(call, name):
