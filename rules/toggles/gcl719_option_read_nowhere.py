@@ -5,7 +5,8 @@ Finds options of the command line (argparse) of a program that trains or runs a 
 nothing reads, or gives to a parameter that the function never reads, or in whose place it puts something else before
 anything reads them (`args.start_epoch = 0`). So are the fields of the classes that HfArgumentParser, TrlParser, tyro,
 simple_parsing, pyrallis and draccus fill, the parameters that click, typer, fire and their like fill, of which the
-function itself reads none, and the keys of the files that hydra puts together for a program.
+function itself reads none, the keys of the files that hydra puts together for a program, and those of a YAML, JSON or
+TOML file that it loads itself, where it reads others beside them.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -32,7 +33,8 @@ it has, also as a text; a namespace that is handed to a library; a class that in
 a project adds to the TrainingArguments of transformers, which reads its own names only; the number that a launcher
 gives each process; `-f`, which a notebook's kernel is given; hidden options (`help=argparse.SUPPRESS`); a command
 that is given its context, or that something unknown wraps; keys of hydra beside a `_target_`, or whose name any code
-or interpolation of the project has, or that go into the record of a run under a name of their own. Of options that
+or interpolation of the project has, or that go into the record of a run under a name of their own; of a file that the
+program loads a part of which it reads nothing, and texts of several words, which are for people. Of options that
 several programs share, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
@@ -195,11 +197,20 @@ def unread_in_a_configuration(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is there a key of the configuration that hydra gives a program, or that it loads, which nothing reads?"""
     asked = event.whole and run.entry is not None and uses_a_model(run)
     for name, site in (*unread_keys(run), *unread_in_documents(run)) if asked else ():
-        yield _told(site, f"nothing reads `{name}`", [name], None, run)
+        yield _told(
+            site, f"nothing reads `{name}`", [name], None, run, help="read it where it is meant, or leave it out"
+        )
 
 
 def _told(
-    site: Site, why: str, flags: list[str], parsed: LibraryCall | None, run: Run, *, over: Iterable[Site] = ()
+    site: Site,
+    why: str,
+    flags: list[str],
+    parsed: LibraryCall | None,
+    run: Run,
+    *,
+    over: Iterable[Site] = (),
+    help: str = "",
 ) -> Finding:
     """What is said of an option that changes nothing."""
     return rule.finding(
@@ -211,6 +222,7 @@ def _told(
         symptom="silent: the run is the one without it",
         related=[*(each.location("replaced here") for each in over), *_given(flags, run)][:3],
         versions=(),
+        help=help,
     )
 
 
