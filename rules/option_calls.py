@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import partial
 
 from gclint.ir.layout import by_place
@@ -113,7 +113,8 @@ class Calls:
             self._held(module, call)
             return
         of_a_library = any(each.site.node is call for each in self.run.of_type(LibraryCall))
-        self.escaped |= of_a_library or not called or not all(is_plain(function) for _, function in called)
+        meant = all(is_plain(function) and takes_all(function, self.run.options) for _, function in called)
+        self.escaped |= of_a_library or not called or not meant
         for where, function in called:
             self._later((where.path, function, "**"), partial(self._fills, where, function))
 
@@ -212,7 +213,7 @@ class Calls:
         return True
 
 
-def takes_all(function: FunctionDef, names: frozenset[str]) -> bool:
+def takes_all(function: FunctionDef, names: Set[str]) -> bool:
     """Whether a call may give a function all of these names."""
     return function.args.kwarg is not None or names <= by_name(function)
 

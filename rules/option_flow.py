@@ -164,7 +164,7 @@ class Flow(Calls):
         return bool(self.run.read_of_others.get(node)) or is_only_kept(node, module, self.run)
 
     def _take(self, module: Module, taken: ast.AST, key: ast.AST) -> None:
-        names = texts_of(key, module)
+        names = texts_of(key, module, self.run.entry)
         self.escaped |= names is None
         for name in names or ():
             self._took(module, taken, name)

@@ -15,17 +15,19 @@ WRITTEN = (ast.List, ast.Tuple, ast.Set)
 BINDING = (ast.arg, *DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
 
 
-def texts_of(key: ast.AST, module: Module) -> set[str] | None:
-    """All texts that a key may be; None where the code does not tell."""
+def texts_of(key: ast.AST, module: Module, entry: Module | None) -> set[str] | None:
+    """All texts that a key may be; None where the code does not tell. What a module holds is what its text says where
+    nobody imports it, as of the `entry`.
+    """
     if isinstance(key, ast.Constant):
         return {str(key.value)}
     if isinstance(key, ast.JoinedStr):
-        return _put_together([texts_of(part, module) for part in key.values])
+        return _put_together([texts_of(part, module, entry) for part in key.values])
     if isinstance(key, ast.FormattedValue):
-        return texts_of(key.value, module) if key.conversion == -1 and key.format_spec is None else None
+        return texts_of(key.value, module, entry) if key.conversion == -1 and key.format_spec is None else None
     if isinstance(key, ast.BinOp) and isinstance(key.op, ast.Add):
-        return _put_together([texts_of(part, module) for part in (key.left, key.right)])
-    return _of_variable(key, module) if isinstance(key, ast.Name) else None
+        return _put_together([texts_of(part, module, entry) for part in (key.left, key.right)])
+    return _of_variable(key, module, entry) if isinstance(key, ast.Name) else None
 
 
 def _put_together(parts: list[set[str] | None]) -> set[str] | None:
@@ -38,11 +40,11 @@ def _put_together(parts: list[set[str] | None]) -> set[str] | None:
     return {"".join(each) for each in product(*known)}
 
 
-def _of_variable(name: ast.Name, module: Module) -> set[str] | None:
+def _of_variable(name: ast.Name, module: Module, entry: Module | None) -> set[str] | None:
     """The texts that a variable goes through: each thing that binds it is a loop over texts that are written there."""
     bound, found = list(_bindings(name, module)), set[str]()
     for each in bound:
-        listed = _listed(each, module)
+        listed = _listed(each, module, entry)
         if listed is None:
             return None
         found |= listed
@@ -74,12 +76,13 @@ def _is_shared(name: str, module: Module) -> bool:
     return any(isinstance(each, (ast.Global, ast.Nonlocal)) and name in each.names for each in nodes(module.tree))
 
 
-def _listed(over: ast.AST | None, module: Module) -> set[str] | None:
+def _listed(over: ast.AST | None, module: Module, entry: Module | None) -> set[str] | None:
     """The texts of a list that is written where it is gone through, or is a variable's only value, which nothing
     changes.
     """
     if isinstance(over, ast.Name):
-        over = _only_value(over, module)
+        shared = scope_of(module, over) is module.tree and module is not entry
+        over = None if shared else _only_value(over, module)
     if not isinstance(over, WRITTEN):
         return None
     texts = [each.value for each in over.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
