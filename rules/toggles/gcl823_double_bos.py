@@ -83,11 +83,13 @@ def begins_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a text that a template begins get a second beginning?"""
     told: set[ast.AST] = set()
     for call in run.of_type(LibraryCall):
-        if call.call is None or "unsloth" in run.imported or is_only_counted(call.site.node, call.site.module):
+        if call.call is None or "unsloth" in run.imported:
             continue
         for guard, made, tokenizer in _begun(call):
             certainty = _certainty(tokenizer)
             if certainty is None or made.site is None or call.site.node in told or _is_asked(guard, run):
+                continue
+            if is_only_counted(call.site.node, call.site.module):
                 continue
             told.add(call.site.node)
             trainer = call.name.endswith(TRAINER)
