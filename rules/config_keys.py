@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import takewhile
+from pathlib import PurePath
 from typing import NamedTuple
 
 from gclint.frameworks.files_read import LOADED
@@ -30,6 +31,10 @@ SAME_AGAIN = ("to_container", "to_object")
 LEAVES_IT = ("set_struct", "set_readonly", "resolve", "open_dict", "read_write")
 """Functions of OmegaConf that give the configuration again, and those that take nothing of it (omegaconf 2.3)."""
 INTERPOLATION = re.compile(r"\$\{([^}]*)\}")
+OF_OTHERS = ("pyproject.toml", "package.json")
+"""What installers and other tools read (PEP 518, docs.npmjs.com)."""
+OPENING = ("argparse", "builtins", "codecs", "io", "json", "logging", "omegaconf", "os", "pathlib", "shutil", "yaml")
+"""Libraries that do nothing with a path but to open, name or keep the file."""
 AS_A_TEXT = "to_yaml"
 NAMES_THE_FOLDER = "override_dirname"
 """The interpolation by which all that is given names the folder of the run (docs: configure_hydra/job)."""
@@ -107,9 +112,26 @@ def unread_in_documents(run: Run) -> Iterator[Key]:
     does read. A text of several words is for people.
     """
     for document in dict.fromkeys(run.facts.get(LOADED, ())):
+        if _is_read_by_others(document.mapping.label, run):
+            continue
         flow = NodeFlow(run).of_call(document.site.module, document.site.node)
         if not flow.escaped and flow.parts:
             yield from _Keys(_interpolated(document.mapping), run).beside_others(document.mapping, flow, "")
+
+
+def _is_read_by_others(path: str, run: Run) -> bool:
+    """Whether a document is another program's too: by the name that its format gives it, or as a library gets its
+    path.
+    """
+    if PurePath(path).name in OF_OTHERS:
+        return True
+    asked = (each for each in run.of_type(LibraryCall) if each.call and each.name.partition(".")[0] not in OPENING)
+    return any(
+        isinstance(item, Const) and isinstance(item.value, str) and str(item.value) == path
+        for each in asked
+        for value in (*each.call.positional, *each.call.keywords.values())
+        for _, item in value
+    )
 
 
 def _interpolated(mapping: Object) -> frozenset[str]:
