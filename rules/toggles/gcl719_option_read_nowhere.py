@@ -45,7 +45,7 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import takewhile
 
@@ -88,6 +88,10 @@ OF_A_KERNEL = ["-f"]
 """What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
 """What marks an option that configargparse reads itself."""
+REFUSED = 'leave the option out: a command that gives it ends with "unrecognized arguments" then'
+UNREAD = f"read it where it is meant, or {REFUSED}"
+REPLACED = f"let what is given for it stand, or {REFUSED}"
+KEY_UNREAD = "read it where it is meant, or leave it out"
 rule = Rule(
     code="GCL719",
     name="option-read-nowhere",
@@ -197,9 +201,7 @@ def unread_in_a_configuration(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is there a key of the configuration that hydra gives a program, or that it loads, which nothing reads?"""
     asked = event.whole and run.entry is not None and uses_a_model(run)
     for name, site in (*unread_keys(run), *unread_in_documents(run)) if asked else ():
-        yield _told(
-            site, f"nothing reads `{name}`", [name], None, run, help="read it where it is meant, or leave it out"
-        )
+        yield _told(site, f"nothing reads `{name}`", [name], None, run, help=KEY_UNREAD)
 
 
 def _told(
@@ -209,8 +211,8 @@ def _told(
     parsed: LibraryCall | None,
     run: Run,
     *,
-    over: Iterable[Site] = (),
-    help: str = "",
+    over: Sequence[Site] = (),
+    help: str = UNREAD,
 ) -> Finding:
     """What is said of an option that changes nothing."""
     return rule.finding(
@@ -222,7 +224,7 @@ def _told(
         symptom="silent: the run is the one without it",
         related=[*(each.location("replaced here") for each in over), *_given(flags, run)][:3],
         versions=(),
-        help=help,
+        help=REPLACED if over else help,
     )
 
 
