@@ -255,10 +255,12 @@ def _moved(item: Object) -> str:
 
 
 def _without(block: Site) -> Fix | None:
-    """`torch.no_grad()` in place of the block."""
+    """`torch.no_grad()` in place of a block that is on in any case: no_grad cannot be told whether it is."""
     node = block.node
     function = node.func if isinstance(node, ast.Call) else node
-    if not isinstance(function, ast.Attribute):
+    given = [*node.args, *(each.value for each in node.keywords)] if isinstance(node, ast.Call) else []
+    always = all(isinstance(each, ast.Constant) and each.value is True for each in given)
+    if not isinstance(function, ast.Attribute) or not always:
         return None
     edit = rewrite.replace(block, f"{block.module.code(function.value)}.no_grad()")
     return Fix("no-grad", "Compute it under torch.no_grad()", (edit,), "safe")
