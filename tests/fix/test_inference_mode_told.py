@@ -1,4 +1,4 @@
-"""GCL720 puts `no_grad()` in place of a block that is on in any case, and leaves one alone that is told whether it is."""
+"""GCL720 replaces a block that is on in any case, and leaves alone one that is told whether it is."""
 
 from __future__ import annotations
 
