@@ -42,6 +42,7 @@ def put(node: Object, name: str, value: Value) -> None:
 
 
 @framework.function(*NODES, "ml_collections:FrozenConfigDict", "munch:Munch", "munch:munchify", "addict:Dict")
+@framework.function("box:Box", "box:ConfigBox", "dotmap:DotMap", "attrdict:AttrDict")
 def make_node(call: Call) -> Value:
     """A node with the entries of a mapping."""
     made = call.make("config_node", call.name)

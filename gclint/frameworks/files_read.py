@@ -103,7 +103,7 @@ def lines_of_file(it: Interpreter, item: Object, site: object) -> Value | None:
 @framework.function("json.load", "json.loads", "tomllib.load", "tomllib.loads", "tomli.load", "tomli.loads")
 def load_read(call: Call) -> Value:
     """The contents of a document of the project, from the file that was opened or the text that was read."""
-    return _contents(call, _opened(call.get("", 0)))
+    return _contents(call, _opened(call.get("", 0)), plain=True)
 
 
 @framework.function("omegaconf.OmegaConf.load", "toml.load")
@@ -143,16 +143,21 @@ def _leading(paths: Value) -> Iterator[tuple[Guard, Const]]:
             yield from ((both, path) for held, path in found if (both := conj(guard, held)) is not None)
 
 
-def _contents(call: Call, paths: Iterable[tuple[Guard, Const]]) -> Value:
-    """What stands in the project's documents of these paths; unknown for any other."""
+def _contents(call: Call, paths: Iterable[tuple[Guard, Const]], *, plain: bool = False) -> Value:
+    """What stands in the project's documents of these paths, which are there and can be parsed, so that nothing is
+    raised; unknown for any other.
+    """
     parts = []
     for guard, path in paths:
         data = call.it.project.data(path.value, call.it.module)
         if data is not None:
-            made = lifted(call, data, path.value) if _parts(data, MOST_PARTS) < MOST_PARTS else call.unknown()
+            few = _parts(data, MOST_PARTS) < MOST_PARTS
+            made = lifted(call, data, path.value, plain=plain) if few else call.unknown()
             parts.append(made.under(guard))
             documents = call.it.run.facts.setdefault(LOADED, [])
             documents += [Loaded(item, call.site) for item in made.objects() if item.entries]
+    if parts:
+        call.it.risks -= 1
     return union(parts) if parts else call.unknown()
 
 
@@ -167,8 +172,9 @@ def _parts(data: object, most: int) -> int:
     return count
 
 
-def lifted(call: Call, data: object, path: str, place: Site | None = None) -> Value:
-    """Plain data as an abstract value; mappings answer to attributes as well as to keys, values in it stay.
+def lifted(call: Call, data: object, path: str, place: Site | None = None, *, plain: bool = False) -> Value:
+    """Data as an abstract value; mappings answer to attributes as well as to keys, values in it stay. Those that are
+    `plain` are dicts and lists of Python, which others may stand for.
 
     Data read from a file knows where it is written; of any other, `place` is.
     """
@@ -176,13 +182,14 @@ def lifted(call: Call, data: object, path: str, place: Site | None = None) -> Va
         return data
     if isinstance(data, (dict, list, tuple)):
         sites: dict[Any, Site] = getattr(data, "sites", {})
-        made = call.it.new("dict" if isinstance(data, dict) else "list", "config", path, call.site)
+        kind = "dict" if isinstance(data, dict) else "list"
+        made = call.it.new(kind, f"builtins.{kind}" if plain else "config", path, call.site)
         made.site = getattr(data, "site", None) or place or made.site
         made.sites = {str(key): site for key, site in sites.items()}
         if not isinstance(data, dict):
-            made.items = [lifted(call, value, path, sites.get(at, place)) for at, value in enumerate(data)]
+            made.items = [lifted(call, each, path, sites.get(at, place), plain=plain) for at, each in enumerate(data)]
             return of(made)
-        made.entries = {key: lifted(call, value, path, sites.get(key, place)) for key, value in data.items()}
+        made.entries = {key: lifted(call, each, path, sites.get(key, place), plain=plain) for key, each in data.items()}
         made.attributes.update({key: value for key, value in made.entries.items() if isinstance(key, str)})
         return of(made)
     if data is None or isinstance(data, (str, int, float, bool)):

@@ -178,7 +178,9 @@ def _own_name(it: Interpreter, item: Alternative) -> str:
 
 
 def class_of(item: Alternative) -> External | Class | None:
-    """The class of a literal, of a layer or of an object of a class of the project; None for any other."""
+    """The class of a literal, of a layer, of what a document gave, or of an object of a class of the project; None for
+    any other.
+    """
     if isinstance(item, Const) and isinstance(item.value, PathText):
         return External("pathlib.PosixPath")
     if isinstance(item, Const):
@@ -187,7 +189,8 @@ def class_of(item: Alternative) -> External | Class | None:
         return None
     if isinstance(item.type, Class):
         return item.type
-    return External(item.type) if item.kind == "layer" and item.type else None
+    plain = item.kind in ("dict", "list") and item.type == f"builtins.{item.kind}"
+    return External(item.type) if plain or (item.kind == "layer" and item.type) else None
 
 
 def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: ast.expr) -> Value:
