@@ -32,6 +32,7 @@ from .elements import (
 )
 from .events import ItemSet
 from .guards import ALWAYS, Guard, complement, conj
+from .own_items import called, method_for_items
 from .pages import SPREAD, is_written
 from .values import (
     ATTRIBUTES_OF,
@@ -73,6 +74,9 @@ def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast
                 pass
             elif isinstance(item, External) and item.name == "os.environ":
                 _put_in_environment(it, key, value, place or target)
+            elif (own := method_for_items(item, "__setitem__")) is not None and isinstance(item, Object):
+                called(it, own, "__setitem__", it.site(target), [key, value])
+                it.emit(ItemSet(it.moment(target), item, key, value))
             elif isinstance(item, Object):
                 if not isinstance(target.slice, ast.Constant):
                     for owner in item.known(ATTRIBUTES_OF).objects():

@@ -15,6 +15,7 @@ from .events import ScalarIndexed
 from .folding import folded
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
 from .jumps import leave_under
+from .own_items import called, method_for_items
 from .scalars import is_scalar
 from .values import (
     MISSING,
@@ -122,6 +123,9 @@ def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript)
     if not isinstance(item, Object):
         it.risks += 1
         return of(it.unknown("", it.site(node)))
+    own = method_for_items(item, "__getitem__")
+    if own is not None:
+        return called(it, own, "__getitem__", it.site(node), [key])
     parts = []
     for guard, part in key.possible(it.guard):
         with it.under(guard) as possible:

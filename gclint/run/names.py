@@ -177,9 +177,12 @@ def _own_name(it: Interpreter, item: Alternative) -> str:
     return last if holder == "builtins" or (holder == "torch.nn" and it.library.are_layers([last])) else ""
 
 
+_DISPLAYS = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple)
+
+
 def class_of(item: Alternative) -> External | Class | None:
-    """The class of a literal, of a layer, of what a document gave, or of an object of a class of the project; None for
-    any other.
+    """The class of a literal, of a layer, of a list or dict that is written or that a document gave, or of an object of a
+    class of the project; None for any other.
     """
     if isinstance(item, Const) and isinstance(item.value, PathText):
         return External("pathlib.PosixPath")
@@ -189,8 +192,10 @@ def class_of(item: Alternative) -> External | Class | None:
         return None
     if isinstance(item.type, Class):
         return item.type
-    plain = item.kind in ("dict", "list") and item.type == f"builtins.{item.kind}"
-    return External(item.type) if plain or (item.kind == "layer" and item.type) else None
+    if item.kind in ("dict", "list", "tuple"):
+        written = item.site is not None and not item.type and isinstance(item.site.node, _DISPLAYS)
+        return External(f"builtins.{item.kind}") if written or item.type == f"builtins.{item.kind}" else None
+    return External(item.type) if item.kind == "layer" and item.type else None
 
 
 def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: ast.expr) -> Value:

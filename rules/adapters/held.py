@@ -21,7 +21,7 @@ def known_optimizers(run: Run) -> list[OptimizerBuilt]:
     built = run.of_type(OptimizerBuilt)
     seen = {each.optimizer for each in built}
     known = all(_is_known(each.parameters) for each in built) and not run.of_type(TrainerStarted)
-    if known and all(each.optimizer in seen for each in run.of_type(OptimizerStep)) and not _are_groups_changed(run):
+    if known and all(each.optimizer in seen for each in run.of_type(OptimizerStep)) and not are_groups_changed(run):
         return built
     return []
 
@@ -86,7 +86,7 @@ def _is_a_known_module(item: Object) -> bool:
     return item.type != "" or item.kind in ("layer", "modules") or item.parent is not None
 
 
-def _are_groups_changed(run: Run) -> bool:
+def are_groups_changed(run: Run) -> bool:
     """Whether some optimizer is given further parameters later, or may be, by code that the program does not come to
     for all that is known.
     """

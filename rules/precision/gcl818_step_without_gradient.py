@@ -50,6 +50,7 @@ from gclint.run.parallel import models_of, trained
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
+from ..adapters.held import are_groups_changed
 from ..words import LEARNS, STEP
 
 CUT_OFF = "the loss is computed from what was cut off from it"
@@ -76,7 +77,8 @@ def steps_on_nothing(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does an optimizer step whose model no backward reaches, while what it gives is cut off, or without gradients?"""
     backwards = run.of_type(Backward) if event.whole else []
     told: set[Object] = set()
-    for step in run.of_type(OptimizerStep) if backwards and not _are_set_by_hand(run) else ():
+    by_hand = bool(backwards) and (_are_set_by_hand(run) or are_groups_changed(run))
+    for step in run.of_type(OptimizerStep) if not by_hand and backwards else ():
         models = models_of(step.optimizer.attributes.get("params", NOTHING))
         if step.optimizer in told or not models or any(_reaches(each, models, step.guard) for each in backwards):
             continue

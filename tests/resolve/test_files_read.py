@@ -60,6 +60,15 @@ KNOWN = {
     "abspath": 'loaded = yaml.safe_load(open(os.path.abspath("folder/n.yaml")))',
     "expanduser": 'loaded = yaml.safe_load(open(os.path.expanduser("folder/n.yaml")))',
     "beside the program": 'loaded = yaml.safe_load((Path(__file__).parent / "folder" / "n.yaml").read_text())',
+    "in an attempt": "def load(path):\n    with open(path) as file:\n        try:\n"
+    "            return yaml.safe_load(file)\n"
+    "        except yaml.YAMLError as error:\n            print(error)\n\n\nloaded = load(args.text)",
+    "in a class of its own": "class Settings:\n    def __init__(self, **given):\n"
+    "        for key, value in given.items():\n"
+    "            if type(value) == dict:\n                value = Settings(**value)\n            self[key] = value\n\n"
+    "    def __getitem__(self, key):\n        return getattr(self, key)\n\n"
+    "    def __setitem__(self, key, value):\n        setattr(self, key, value)\n\n\n"
+    "loaded = Settings(**{'all': yaml.safe_load(open(args.text))}).all",
     "in a function": "def load(path):\n    with path.open() as file:\n        return yaml.safe_load(file)\n\n\n"
     "loaded = load(args.path)",
 }
