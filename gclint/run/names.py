@@ -181,8 +181,8 @@ _DISPLAYS = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple)
 
 
 def class_of(item: Alternative) -> External | Class | None:
-    """The class of a literal, of a layer, of a list or dict that is written or that a document gave, or of an object of a
-    class of the project; None for any other.
+    """The class of a literal, of a layer, of a list or dict that is written or that a document gave, or of an object of
+    a class of the project; None for any other.
     """
     if isinstance(item, Const) and isinstance(item.value, PathText):
         return External("pathlib.PosixPath")
