@@ -81,7 +81,7 @@ def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
         read_by_text(it, base, node)
     parts = []
     for guard, item in base.possible(it.guard):
-        of_model = isinstance(item, Object) and (name == wrapping.INNER or item.kind in wrapping.WRAPPERS)
+        of_model = isinstance(item, Object) and (name == wrapping.INNER or item.kind in wrapping.MODELS)
         if of_model and not wrapping.reads(it, guard, item, name, node):
             continue
         parts.append(of_item(it, item, name, node).under(guard))
