@@ -147,8 +147,9 @@ def mode(item: Object) -> Value:
     holders = [item]
     while (held := holders[-1].parent) is not None:
         holders.append(held)
+    holders.reverse()
     found = NOTHING
-    for each in sorted(reversed(holders), key=lambda each: int(each.known("mode_set").constant() or 0)):
+    for each in sorted(holders, key=lambda each: int(each.known("mode_set").constant() or 0)):
         for guard, value in each.known("training").alternatives:
             found = assigned(guard, of(value), found) if found else Value(((guard, value),))
     return found
