@@ -231,7 +231,8 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     if known is not None:
         return known
     if it.library.has_method(item, name):
-        return of(Method(item, name, it.site(node)))
+        own = _asked_for(it, item, name, node) if _has_only_its_own(item) else None
+        return own or of(Method(item, name, it.site(node)))
     it.risks += 1
     if _is_undefined_option(it, item, name):
         raises(it, it.site(node), "AttributeError", f"no parser of the program has an option `{name}`")
@@ -268,6 +269,12 @@ def _asked_for(it: Interpreter, item: Object, name: str, node: ast.expr) -> Valu
         if part.id > before and part.kind == "unknown" and not part.label:
             part.label = site.name  # what whoever asks calls it
     return made
+
+
+def _has_only_its_own(item: Object) -> bool:
+    """Whether an object's class derives from nothing but classes of the project: a library gives it no attributes."""
+    bases = [*item.type.ancestry()] if isinstance(item.type, Class) and item.kind == "instance" else []
+    return bool(bases) and all(isinstance(each, Class) or each.name == "builtins.object" for each in bases)
 
 
 def _special(it: Interpreter, item: Object, held: Value, name: str, given: list[Value], site: Site) -> Value:
