@@ -17,7 +17,7 @@ from ..ir import folders_of_code
 from ..run import names
 from ..run.calls import Call
 from ..run.folding import folded
-from ..run.path_text import LEADS_TO, PathText
+from ..run.path_text import LEADS_TO, LIKE, PathText
 from ..run.values import NOTHING, Alternative, Const, External, Object, Partial, Value, const, of
 from .registry import Framework
 
@@ -130,7 +130,11 @@ def files_like(call: Call) -> Value:
     has it.
     """
     pattern = names.const_text(call.get("pathname", 0))
-    if not pattern or call.gives("root_dir"):
+    if not pattern:
+        made = call.it.derived(call.site, call.inputs())
+        made.state[LIKE] = call.get("pathname", 0)
+        return of(made)
+    if call.gives("root_dir"):
         return call.unknown()
     if not any(sign in pattern for sign in SIGNS):
         known = call.it.project.file(pattern, call.it.module) is not None

@@ -141,13 +141,17 @@ def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: V
 
 
 def mode(item: Object) -> Value:
-    """Whether a module is in training mode, by the last call of `train` or `eval` on it or on what it is a part of."""
-    found, held, last = item.known("training"), item.parent, int(item.known("mode_set").constant() or 0)
-    while held is not None:
-        since = int(held.known("mode_set").constant() or 0)
-        if since > last:
-            found, last = held.known("training"), since
-        held = held.parent
+    """Whether a module is in training mode, by the last call of `train` or `eval` on it or on what it is a part of;
+    where that call is not come to, by the call before.
+    """
+    holders = [item]
+    while (held := holders[-1].parent) is not None:
+        holders.append(held)
+    holders.reverse()
+    found = NOTHING
+    for each in sorted(holders, key=lambda each: int(each.known("mode_set").constant() or 0)):
+        for guard, value in each.known("training").alternatives:
+            found = assigned(guard, of(value), found) if found else Value(((guard, value),))
     return found
 
 
@@ -453,7 +457,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation = it.new("activation", "", item.label, call.site)
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
-    activation.state["training"], activation.state["trainable"] = mode(model), _training(model)
+    activation.state["training"], activation.state["trainable"] = mode(item), _training(model)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
     given = result.objects()
     if given and set(given) <= set(activation.attributes["inputs"].objects()):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import builtins
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from ..ir.syntax import Site
 from .values import Alternative, Class, External, Object, Value
 
 
-class Handlers(NamedTuple):
-    """The handlers of a `try`: where it stands, and what each catches, None for everything."""
+@dataclass
+class Handlers:
+    """The handlers of a `try`: where it stands, and what each catches, None for everything; how many risks there were
+    before its body, and what that asked of models: under which names, and whether before anything else could raise.
+    """
 
     site: Site
     kinds: list[Value | None]
+    risks: int = 0
+    asked: dict[tuple[Object, str], bool] = field(default_factory=dict)
 
 
 def catches(kind: Value, raised: Value) -> bool:

@@ -12,12 +12,13 @@ from . import imports
 from .catching import Handlers, catches
 from .guards import Atom, Guard, either, narrowed
 from .jumps import RAISE, Jump, left
-from .values import NOTHING, Value, of, union
+from .values import NOTHING, External, Value, of, union
 
 if TYPE_CHECKING:
     from ..ir.syntax import Module
     from .interpreter import Interpreter
 
+_LACKING = of(External("builtins.AttributeError"))
 _OF_AN_IMPORT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
@@ -27,7 +28,7 @@ def walk_try(it: Interpreter, statement: Try) -> None:
     """
     held, mark, risks = it.guard, len(it.jumps), it.risks
     kinds = [it.evaluate(handler.type) if handler.type is not None else None for handler in statement.handlers]
-    it.handlers.append(Handlers(it.site(statement), kinds))
+    it.handlers.append(tried := Handlers(it.site(statement), kinds, risks))
     it.execute(statement.body)
     it.handlers.pop()
     end = it.guard
@@ -46,7 +47,9 @@ def walk_try(it: Interpreter, statement: Try) -> None:
             _handle(it, handler, mark, union(jump.raised.under(jump.guard - held) for jump in caught), made)
         if unsure and not falls_back(statement, handler):
             it.guard = narrowed(held, frozenset({(atoms[place], True)}))
+            it.doubted.append(tried if kind is None or catches(kind, _LACKING) else Handlers(tried.site, []))
             _handle(it, handler, mark, NOTHING, made)
+            it.doubted.pop()
     it.guard = end
     it.execute(statement.orelse)
     jumps = [*others, *raised, *made, *it.jumps[mark:]]

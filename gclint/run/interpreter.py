@@ -128,6 +128,7 @@ class Interpreter:
         self.rounds: list[Rounds] = []
         self.contexts: list[Object] = []
         self.handlers: list[Handlers] = []
+        self.doubted: list[Handlers] = []  # whose handlers are walked for what nobody knows to be raised
         self.forwards: list[Object] = []
         self.modules: dict[str, Scope] = {}
         self.unfinished: set[str] = set()  # of the modules those whose top level is being walked

@@ -81,7 +81,7 @@ def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
         read_by_text(it, base, node)
     parts = []
     for guard, item in base.possible(it.guard):
-        of_model = isinstance(item, Object) and (name == wrapping.INNER or item.kind in wrapping.WRAPPERS)
+        of_model = isinstance(item, Object) and (name == wrapping.INNER or item.kind in wrapping.MODELS)
         if of_model and not wrapping.reads(it, guard, item, name, node):
             continue
         parts.append(of_item(it, item, name, node).under(guard))
@@ -239,7 +239,8 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     if known is not None:
         return known
     if it.library.has_method(item, name):
-        return of(Method(item, name, it.site(node)))
+        own = _asked_for(it, item, name, node) if _has_only_its_own(item) else None
+        return own or of(Method(item, name, it.site(node)))
     it.risks += 1
     if _is_undefined_option(it, item, name):
         raises(it, it.site(node), "AttributeError", f"no parser of the program has an option `{name}`")
@@ -276,6 +277,12 @@ def _asked_for(it: Interpreter, item: Object, name: str, node: ast.expr) -> Valu
         if part.id > before and part.kind == "unknown" and not part.label:
             part.label = site.name  # what whoever asks calls it
     return made
+
+
+def _has_only_its_own(item: Object) -> bool:
+    """Whether an object's class derives from nothing but classes of the project: a library gives it no attributes."""
+    bases = [*item.type.ancestry()] if isinstance(item.type, Class) and item.kind == "instance" else []
+    return bool(bases) and all(isinstance(each, Class) or each.name == "builtins.object" for each in bases)
 
 
 def _special(it: Interpreter, item: Object, held: Value, name: str, given: list[Value], site: Site) -> Value:

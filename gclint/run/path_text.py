@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 CLASSES = frozenset({"Path", "PosixPath", "PurePath", "PurePosixPath", "PathLike"})
 LEADS_TO = "leads to"
 """The fact of an unknown path that it leads where this one does, as that of `os.path.abspath("configs/a.yaml")`."""
+LIKE = "like"
+"""The fact of a list of files that nobody knows: the pattern that their paths fit."""
 _PARTS = ("parent", "name", "stem", "suffix")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,8 +11,9 @@ from ..ir.syntax import Module, Site, dotted
 from . import rewrite
 from .events import LibraryCall
 from .guards import Guard
+from .path_text import LIKE
 from .run import Run
-from .values import Const, Object, Value
+from .values import Const, Object, Value, of
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ def ending_of(path: Value) -> str:
         return ending_of(item.attributes.get("path", Value(())))
     if isinstance(item, Const):
         return item.value if isinstance(item.value, str) else ""
+    if isinstance(item, Object) and item.parent is not None and LIKE in item.parent.state:
+        endings = {ending_of(of(pattern)) for _, pattern in item.parent.state[LIKE]}
+        return re.split(r"[*?\[\]]", endings.pop())[-1] if len(endings) == 1 else ""
     return ending_in(item.site.node) if isinstance(item, Object) and item.site is not None else ""
 
 

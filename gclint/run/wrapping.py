@@ -17,6 +17,7 @@ from .jumps import is_caught, leave_under
 from .values import FALSE, TRUE, Alternative, Class, Const, External, Object, Value, of
 
 if TYPE_CHECKING:
+    from .catching import Handlers
     from .interpreter import Interpreter
 
 INNER = "module"
@@ -25,6 +26,7 @@ GIVEN_TO = "given_to"
 """The fact that a library which may wrap a model was given it: what it gives back is the same object here."""
 ACCELERATE, ALWAYS_WRAPS = "accelerate", "always wraps"
 PLAIN_MODELS = ("module", "model", "layer", "modules")
+MODELS = (*WRAPPERS, *PLAIN_MODELS)
 OF_KNOWN_LIBRARIES = ("transformers.", "torchvision.", "timm.")
 UNWRAPPED = frozenset({(DISTRIBUTED, False), (DEEPSPEED, False), (FSDP, False)})
 """Where accelerate wraps nothing (accelerator.py::prepare_model, 1.15)."""
@@ -48,14 +50,16 @@ def reads(it: Interpreter, guard: Guard, item: Alternative, name: str, node: ast
     """An attribute of a model, or of its wrapper, is read where a guard holds: where it has none of the name, that is
     told, or caught by the code around; returns whether there is any left to be read.
     """
-    held = conj(it.guard, guard)
     if not isinstance(item, Object):
         return True
+    for tried in it.handlers:
+        tried.asked.setdefault((item, name), it.risks == tried.risks)
+    held = conj(it.guard, guard)
     if item.kind in WRAPPERS:
         lacking = held if hides(it, item, name) else None
     else:
         lacking = where_unwrapped(it, item, held) if name == INNER and held is not None else None
-    if lacking is None:
+    if lacking is None or any(_was_tried(it, tried, item, name, node) for tried in it.doubted):
         return True
     raised = of(External("builtins.AttributeError"))
     if is_caught(it, raised):
@@ -65,6 +69,19 @@ def reads(it: Interpreter, guard: Guard, item: Alternative, name: str, node: ast
     moment.guard = lacking
     it.emit(WrappingMistaken(moment, item, name, guard))
     return True
+
+
+def _was_tried(it: Interpreter, tried: Handlers, item: Object, name: str, node: ast.expr) -> bool:
+    """Whether a handler asks a model what the body of its `try` has asked the model in the wrapper first of all, or the
+    other way about: it is for models that are wrapped otherwise, and is not come to with this one.
+    """
+    if item.kind in WRAPPERS:
+        inner = item.attributes.get(INNER)
+        return tried.asked.get((item, INNER), False) and any(
+            (each, name) in tried.asked for each in (inner.objects() if inner is not None else ())
+        )
+    around = it.module.parents.get(node)
+    return isinstance(around, ast.Attribute) and tried.asked.get((item, around.attr), False)
 
 
 def hides(it: Interpreter, wrapper: Object, name: str) -> bool:

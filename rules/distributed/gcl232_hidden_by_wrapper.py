@@ -22,7 +22,8 @@ What needs gradients that are averaged over processes has to go through the wrap
 
 ## When it is fine
 What every module has (`parameters`, `train`, `state_dict`); `FullyShardedDataParallel`, a DeepSpeed engine and
-`torch.compile`, which pass names on; a class of its own that does, by `__getattr__`.
+`torch.compile`, which pass names on; a class of its own that does, by `__getattr__`; a handler for models that are not
+wrapped, whose `try` first of all asks the same of `module`.
 
 ## Evidence
 torch 2.13.0: "'DistributedDataParallel' object has no attribute 'loss'"; torch/nn/modules/module.py, `__getattr__`.

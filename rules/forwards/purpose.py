@@ -16,7 +16,7 @@ from gclint.run.meaning import definition
 from gclint.run.names import class_attribute
 from gclint.run.run import Run
 from gclint.run.saved import content_of, ending_in, ending_of, saves
-from gclint.run.values import NOTHING, Class, Object, root
+from gclint.run.values import NOTHING, Class, External, Object, root
 
 from .lacking import of_a_model
 from .merged import file_held_whole, is_own, merged_files
@@ -40,7 +40,7 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
             _comes_in_part(item, load, run) or _saved_in_part_elsewhere(file, run, perhaps=True)
             for _, item, file in merged_files(load)
         )
-        or (bool(held) and all(_of_a_copy(item, load) or _of_another_kind(item, load) for item in held))
+        or (bool(held) and all(_of_a_copy(item, load) or _of_another_kind(item, load, run) for item in held))
         or (bool(held) and all(_may_be_of_the_same(item, load) for item in held))
         or _fills_another_whole(load, run)
         or any(
@@ -75,14 +75,24 @@ def _of_a_copy(item: Object, load: StateDictLoaded) -> bool:
     return bool(pairs) and all(one is not other and _first(one) is _first(other) for one, other in pairs)
 
 
-def _of_another_kind(item: Object, load: StateDictLoaded) -> bool:
-    """Whether a dict is the state dict, as it is, of a model that the program made of another of its classes: what that
-    one has no names for was left to the other on purpose.
+def _of_another_kind(item: Object, load: StateDictLoaded, run: Run) -> bool:
+    """Whether a dict is the state dict, as it is, of a model that the program made of another of its classes, or of a
+    library's from which that of the other derives: what that one has no names for was left to the other on purpose.
     """
     own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
     classes = {root(each).type for each in own}
     targets = {root(each).type for each in load.target.objects()}
-    return bool(classes) and all(isinstance(each, Class) for each in classes | targets) and classes.isdisjoint(targets)
+    known = bool(classes) and all(isinstance(each, Class) for each in targets)
+    if known and all(isinstance(each, Class) for each in classes):
+        return classes.isdisjoint(targets)
+    return known and all(_is_base(root(each), target, run) for each in own for target in targets)
+
+
+def _is_base(model: Object, derived: object, run: Run) -> bool:
+    """Whether a model was made of a library's class, and a class of the project is another below it."""
+    made = run.makers.get(model)
+    above = derived.ancestry() if isinstance(derived, Class) else ()
+    return made is not None and any(isinstance(each, External) and each.name == made.name for each in above)
 
 
 def _may_be_of_the_same(item: Object, load: StateDictLoaded) -> bool:
