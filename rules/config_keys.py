@@ -112,7 +112,7 @@ def unread_in_documents(run: Run) -> Iterator[Key]:
     does read. A text of several words is for people.
     """
     for document in dict.fromkeys(run.facts.get(LOADED, ())):
-        if _is_read_by_others(document.mapping.label, run):
+        if _is_read_by_others(str(document.mapping.label), run):
             continue
         flow = NodeFlow(run).of_call(document.site.module, document.site.node)
         if not flow.escaped and flow.parts:
@@ -125,7 +125,8 @@ def _is_read_by_others(path: str, run: Run) -> bool:
     """
     if PurePath(path).name in OF_OTHERS:
         return True
-    asked = (each for each in run.of_type(LibraryCall) if each.call and each.name.partition(".")[0] not in OPENING)
+    libraries = {name.partition(".")[0] for name in run.imported}.difference(OPENING)
+    asked = (each for each in run.of_type(LibraryCall) if each.call and each.name.partition(".")[0] in libraries)
     return any(
         isinstance(item, Const) and isinstance(item.value, str) and str(item.value) == path
         for each in asked
