@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..ir.syntax import Site
 from ..run.calls import Call
-from ..run.guards import Guard, conj
+from ..run.guards import ALWAYS, Guard, conj
 from ..run.interpreter import Interpreter
 from ..run.path_text import LEADS_TO
 from ..run.values import NOTHING, Const, Object, Value, const, of, union
@@ -144,8 +144,8 @@ def _leading(paths: Value) -> Iterator[tuple[Guard, Const]]:
 
 
 def _contents(call: Call, paths: Iterable[tuple[Guard, Const]], *, plain: bool = False) -> Value:
-    """What stands in the project's documents of these paths, which are there and can be parsed, so that nothing is
-    raised; unknown for any other.
+    """What stands in the project's documents of these paths; unknown for any other. One that is there in any case, and
+    can be parsed, raises nothing.
     """
     parts = []
     for guard, path in paths:
@@ -154,10 +154,9 @@ def _contents(call: Call, paths: Iterable[tuple[Guard, Const]], *, plain: bool =
             few = _parts(data, MOST_PARTS) < MOST_PARTS
             made = lifted(call, data, path.value, plain=plain) if few else call.unknown()
             parts.append(made.under(guard))
+            call.it.risks -= guard == ALWAYS
             documents = call.it.run.facts.setdefault(LOADED, [])
             documents += [Loaded(item, call.site) for item in made.objects() if item.entries]
-    if parts:
-        call.it.risks -= 1
     return union(parts) if parts else call.unknown()
 
 

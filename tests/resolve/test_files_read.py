@@ -98,3 +98,23 @@ def test_what_stands_in_the_document_is_known(name: str, segments: int, tmp_path
     codes, number = said(KNOWN[name], segments, tmp_path)
     assert number == segments
     assert codes == ["GCL511"] * (segments == 1)
+
+
+EITHER = """\
+import os
+import torch
+import yaml
+
+path = "folder/n.yaml" if "GIVEN" in os.environ else input()
+try:
+    loaded = yaml.safe_load(open({path}))
+except Exception:
+    loaded = torch.cuda.amp.GradScaler()
+"""
+
+
+@pytest.mark.parametrize(("path", "codes"), [("'folder/n.yaml'", []), ("path", ["GCL902"])])
+def test_only_a_document_that_is_there_in_any_case_raises_nothing(path: str, codes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/n.yaml").write_text("segments: 2\n")
+    assert [each.code for each in findings(EITHER.format(path=path), tmp_path)] == codes
