@@ -63,7 +63,7 @@ from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.stepping import together
-from gclint.run.values import Object, Value, root
+from gclint.run.values import NOTHING, Object, Value, root
 
 from ..words import BACKWARD
 from .modes import called_as, has_mode, where_it_may_have_mode
@@ -143,9 +143,23 @@ def _is_stepped(backward: Backward, model: Object, run: Run) -> bool:
     steps, loops = run.of_type(OptimizerStep), backward.moment.loops
     if loops and any(loops[-1] in each.moment.loops for each in steps):
         return True
-    cleared = [each for each in run.of_type(GradientsCleared) if root(inside(each.target)) is root(inside(model))]
-    later = [each for each in (*steps, *cleared) if run.place(each) > run.place(backward)]
-    return not later or not isinstance(min(later, key=run.place), GradientsCleared)
+    used = [each for each in steps if not _held(each.optimizer) or _is_of(each.optimizer, model)]
+    cleared = [each for each in run.of_type(GradientsCleared) if _is_of(each.target, model)]
+    ordered = sorted((*used, *cleared), key=run.place)
+    later = [each for each in ordered if run.place(each) > run.place(backward)]
+    around = [[each for each in held if loops and loops[0] in each.moment.loops] for held in (later, ordered)]
+    following = next((each for held in (*around, later) for each in held), None)  # in this round, the next, or after it
+    return not isinstance(following, GradientsCleared)
+
+
+def _held(optimizer: Object) -> list[Object]:
+    return models_of(optimizer.attributes.get("params", NOTHING))
+
+
+def _is_of(target: Object, model: Object) -> bool:
+    """Whether an optimizer holds a model, or something is the model."""
+    held = _held(target) if target.kind == "optimizer" else [inside(target)]
+    return any(root(each) is root(inside(model)) for each in held)
 
 
 def _learns(model: Object, moved: set[Object]) -> bool:
