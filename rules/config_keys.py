@@ -5,7 +5,6 @@ project reads.
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import takewhile
@@ -13,7 +12,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from gclint.frameworks.files_read import LOADED
-from gclint.frameworks.hydra import CONFIGURED
+from gclint.frameworks.hydra import CONFIGURED, interpolated_in
 from gclint.ir.syntax import FUNCTIONS, Module, Site
 from gclint.run.events import LibraryCall
 from gclint.run.pages import DocumentPage
@@ -30,7 +29,6 @@ TARGET = "_target_"
 SAME_AGAIN = ("to_container", "to_object")
 LEAVES_IT = ("set_struct", "set_readonly", "resolve", "open_dict", "read_write")
 """Functions of OmegaConf that give the configuration again, and those that take nothing of it (omegaconf 2.3)."""
-INTERPOLATION = re.compile(r"\$\{([^}]*)\}")
 OF_OTHERS = ("pyproject.toml", "package.json")
 """What installers and other tools read (PEP 518, docs.npmjs.com)."""
 OPENING = ("argparse", "builtins", "codecs", "io", "json", "logging", "omegaconf", "os", "pathlib", "shutil", "yaml")
@@ -116,7 +114,7 @@ def unread_in_documents(run: Run) -> Iterator[Key]:
             continue
         flow = NodeFlow(run).of_call(document.site.module, document.site.node)
         if not flow.escaped and flow.parts:
-            yield from _Keys(_interpolated(document.mapping), run).beside_others(document.mapping, flow, "")
+            yield from _Keys(interpolated_in([_text(document.mapping)]), run).beside_others(document.mapping, flow, "")
 
 
 def _is_read_by_others(path: str, run: Run) -> bool:
@@ -135,16 +133,9 @@ def _is_read_by_others(path: str, run: Run) -> bool:
     )
 
 
-def _interpolated(mapping: Object) -> frozenset[str]:
-    """What the texts of a document name in interpolations: `${model.width}`."""
-    names: set[str] = set()
-    for value in (mapping.entries or {}).values():
-        item = value.only()
-        if isinstance(item, Object) and item.entries is not None:
-            names |= _interpolated(item)
-        elif isinstance(item, Const) and isinstance(item.value, str):
-            names.update(part for found in INTERPOLATION.findall(item.value) for part in re.split(r"\W+", found))
-    return frozenset(names)
+def _text(mapping: Object) -> str:
+    """The text of the document that a mapping is."""
+    return mapping.site.module.text if mapping.site is not None else ""
 
 
 def _is_for_people(item: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +67,11 @@ def _interpolated(folder: Path | None, project: Project) -> frozenset[str] | Non
     paths = sorted(folder.rglob("*.y*ml")) if folder is not None else []
     if folder is None or len(paths) > MOST_FILES:
         return None
-    texts = [source.text for path in paths if (source := project.source(os.fspath(path))) is not None]
+    return interpolated_in(source.text for path in paths if (source := project.source(os.fspath(path))) is not None)
+
+
+def interpolated_in(texts: Iterable[str]) -> frozenset[str]:
+    """The words that stand in interpolations of texts: `${model.width}`."""
     inner = (each for text in texts for each in INTERPOLATED.findall(text))
     return frozenset(word for each in inner for word in re.findall(r"\w+", each))
 
